@@ -1,0 +1,110 @@
+//! Budgets: what a session may use, what it has used, and which limit stopped it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The limits of one session. On by default; each is checked before the next request and kept through resume.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    /// Proposals (skill, calls or answer). *Guarantee*: no more than this many proposals are carried out; the one last
+    /// request without tools that follows is not counted, runs nothing, and is marked as the harness's.
+    pub steps: u32,
+    /// Tool calls that were decided. *Guarantee*: a call beyond the limit is refused with `BUDGET_SPENT`, and the session
+    /// stops before its next request.
+    pub calls: u32,
+    /// Tokens in plus out, as the provider counts them, estimated where it does not. *Guarantee*: no request is sent
+    /// whose estimated input leaves no room for a short answer, and the answer's ceiling is lowered to what is left; the
+    /// overshoot is at most the error of one estimate, plus the one last request.
+    pub tokens: u64,
+    /// Seconds of wall time while the session is being driven; waiting for a person between processes does not count.
+    /// *Guarantee*: no request is sent and no call is started later than this; what runs then is held by its own limit.
+    pub seconds: u64,
+    /// United States dollars; absent means no limit. *Guarantee*: none while the price of the model is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usd: Option<f64>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        // The numbers of `task.toml`: enough for an ordinary repair, small enough that a loop ends within minutes.
+        Self { steps: 40, calls: 100, tokens: 200_000, seconds: 600, usd: None }
+    }
+}
+
+/// Tokens of one exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the request.
+    pub input: u64,
+    /// Tokens of the reply.
+    pub output: u64,
+    /// The numbers are the harness's own estimate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+}
+
+impl Usage {
+    /// Input plus output.
+    pub fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// Adds another exchange.
+    pub fn add(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.estimated |= other.estimated;
+    }
+}
+
+/// What a session has used so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spend {
+    /// Proposals.
+    pub steps: u32,
+    /// Decided tool calls.
+    pub calls: u32,
+    /// Requests sent, retries included.
+    pub requests: u32,
+    /// Tokens.
+    pub usage: Usage,
+    /// Milliseconds driven.
+    pub driven_ms: u64,
+}
+
+/// Which limit was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// `budget.steps`.
+    Steps,
+    /// `budget.calls`.
+    Calls,
+    /// `budget.tokens`.
+    Tokens,
+    /// `budget.seconds`.
+    Seconds,
+    /// `budget.usd`.
+    Usd,
+}
+
+impl Limit {
+    /// The key in `[budget]`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+            Self::Calls => "calls",
+            Self::Tokens => "tokens",
+            Self::Seconds => "seconds",
+            Self::Usd => "usd",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

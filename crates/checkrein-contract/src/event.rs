@@ -1,0 +1,526 @@
+//! Events: what the journal holds. The state of a session is a fold of these and of nothing else.
+//!
+//! Every event has a sequence number, a time, an actor (`by`) and a body. Bodies are versioned together by
+//! [`EVENT_VERSION`]: a field may be added with a default; anything else needs a new version.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
+
+use crate::{
+    Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Decision, Digest, Facts, Identity, Layer,
+    Limit, Place, SessionId, Stop, ToolSpec, Usage,
+};
+
+/// The version of all event bodies (`"v"` in every line).
+pub const EVENT_VERSION: u32 = 1;
+
+/// Who did it. A veto, a trim or a cap is never credited to the model.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Actor {
+    /// The language model: only proposals.
+    Model,
+    /// The harness.
+    Code,
+    /// A person, by name.
+    Person(String),
+    /// A hook, by name.
+    Hook(String),
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model => f.write_str("model"),
+            Self::Code => f.write_str("code"),
+            Self::Person(name) => write!(f, "person:{name}"),
+            Self::Hook(name) => write!(f, "hook:{name}"),
+        }
+    }
+}
+
+impl Serialize for Actor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Actor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.split_once(':') {
+            None if text == "model" => Ok(Self::Model),
+            None if text == "code" => Ok(Self::Code),
+            Some(("person", name)) => Ok(Self::Person(name.to_owned())),
+            Some(("hook", name)) => Ok(Self::Hook(name.to_owned())),
+            _ => Err(de::Error::custom(format_args!("`{text}` is no actor (model, code, person:NAME, hook:NAME)"))),
+        }
+    }
+}
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// [`EVENT_VERSION`] when it was written.
+    pub v: u32,
+    /// Position in its session, from 1.
+    pub seq: u64,
+    /// Milliseconds since 1970, from the harness's clock.
+    pub at: u64,
+    /// Who did it.
+    pub by: Actor,
+    /// What happened.
+    #[serde(flatten)]
+    pub body: Body,
+}
+
+/// What happened. The `type` in the line is the variant's name in snake case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Body {
+    /// The session begins; everything that is in force.
+    Session(Box<SessionOpened>),
+    /// A process took the session up again.
+    Resumed {
+        /// Version of the harness that did.
+        harness: String,
+    },
+    /// A person said something after the beginning.
+    Input {
+        /// The call that asked, when one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+        /// The words.
+        text: String,
+    },
+    /// A request is about to be sent. Written before, so that a lost reply is still charged.
+    Request {
+        /// Number of the turn, from 1.
+        turn: u32,
+        /// Number of the attempt, from 1.
+        attempt: u32,
+        /// Digest of the whole request.
+        digest: Digest,
+        /// Digest of the part that earlier requests had too (instructions, tools, messages so far).
+        prefix: Digest,
+        /// Estimated input tokens, charged if no reply is recorded.
+        estimate: u64,
+        /// The ceiling given for the reply, tokens.
+        max_output: u32,
+        /// The last request, without tools, and the limit that made it the last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<Limit>,
+    },
+    /// A request failed.
+    RequestFailed {
+        /// Number of the turn.
+        turn: u32,
+        /// Why, for machines.
+        code: Code,
+        /// Why, for people.
+        reason: String,
+        /// It will be tried again.
+        retry: bool,
+    },
+    /// The model's reply, parsed.
+    Proposal {
+        /// Number of the turn.
+        turn: u32,
+        /// Which of the kinds it is.
+        kind: ProposalKind,
+        /// Its text.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        /// Its calls.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ProposedCall>,
+        /// Tokens.
+        usage: Usage,
+        /// What the provider wants back with the next request.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        provider: Value,
+        /// Why it is malformed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        defect: Option<Code>,
+    },
+    /// The harness checks the work; the calls that follow with these ids are its own.
+    Check(CheckRound),
+    /// A hook changed the arguments of a call.
+    Hook(HookNote),
+    /// One call was decided.
+    Decision {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        tool: String,
+        /// The decision with its trace.
+        #[serde(flatten)]
+        decision: Decision,
+        /// The answers it rests on.
+        #[serde(default, skip_serializing_if = "facts_are_empty")]
+        facts: Facts,
+        /// What an approval of this call would have to bind.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        binds: Option<Digest>,
+    },
+    /// A person is asked.
+    Ask(Box<ApprovalRequest>),
+    /// The person answered.
+    Approval {
+        /// The request.
+        id: ApprovalId,
+        /// The answer.
+        #[serde(flatten)]
+        answer: Answer,
+    },
+    /// A call is about to run. Flushed before anything that is not pure.
+    Started {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        tool: String,
+        /// What may be repeated.
+        kind: CallKind,
+        /// The approval it uses up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<ApprovalId>,
+        /// Idempotency key, given to tools that can use one.
+        key: Digest,
+    },
+    /// A call is over, one way or another.
+    Finished(Box<Finished>),
+    /// Results were left out of a request.
+    Trim {
+        /// Number of the turn.
+        turn: u32,
+        /// The context policy that did.
+        policy: String,
+        /// What was newly left out.
+        results: Vec<TrimmedResult>,
+    },
+    /// The session stops, for good or until somebody answers.
+    Stop(Stop),
+}
+
+impl Body {
+    /// The `type` of the line.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Session(_) => "session",
+            Self::Resumed { .. } => "resumed",
+            Self::Input { .. } => "input",
+            Self::Request { .. } => "request",
+            Self::RequestFailed { .. } => "request_failed",
+            Self::Proposal { .. } => "proposal",
+            Self::Check(_) => "check",
+            Self::Hook(_) => "hook",
+            Self::Decision { .. } => "decision",
+            Self::Ask(_) => "ask",
+            Self::Approval { .. } => "approval",
+            Self::Started { .. } => "started",
+            Self::Finished(_) => "finished",
+            Self::Trim { .. } => "trim",
+            Self::Stop(_) => "stop",
+        }
+    }
+}
+
+fn facts_are_empty(facts: &Facts) -> bool {
+    facts.0.is_empty()
+}
+
+/// Everything in force when a session begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionOpened {
+    /// The session.
+    pub session: SessionId,
+    /// Version of the harness.
+    pub harness: String,
+    /// Name of the task: its folder's name, or `words`.
+    pub task: String,
+    /// The folder that was typed after `run`, absolute; absent for words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The person's words.
+    pub prompt: String,
+    /// The instructions every request begins with.
+    pub system: String,
+    /// The tools that are registered, in the order requests show them.
+    pub tools: Vec<ToolSpec>,
+    /// The skills on the menu.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<Skill>,
+    /// The model, as `script:FILE` or `provider:NAME`.
+    pub model: String,
+    /// The ceiling of one reply, tokens.
+    pub max_output: u32,
+    /// The context policy, with its numbers.
+    pub context: Value,
+    /// The policy files in force.
+    pub policy: Vec<PolicySource>,
+    /// Digest over all of them.
+    pub policy_digest: Digest,
+    /// On whose behalf.
+    pub identity: Identity,
+    /// Limits.
+    pub budget: Budget,
+    /// What an *ask* does.
+    pub on_ask: OnAsk,
+    /// What ends the run instead of being told to the model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop_on: Vec<StopOn>,
+    /// What must hold before `completed`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<Check>,
+    /// Where calls happen.
+    pub place: Place,
+    /// How what runs is confined: the sandbox's own words.
+    pub confinement: String,
+    /// Somebody said that programs may run unconfined: who or what (`task file`, `--unconfined`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfined_by: Option<String>,
+    /// Values that policies may name, such as `{spill}`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<(String, String)>,
+}
+
+/// One policy file in force, whole, so that decisions can be recomputed from the journal alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicySource {
+    /// The layer it counts as.
+    pub layer: Layer,
+    /// The name that traces give.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+    /// Found in a repository and not trusted: only *ask* and *deny* count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_tightens: bool,
+}
+
+/// A skill on the menu.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skill {
+    /// Its name, which is its folder's name.
+    pub name: String,
+    /// One line for the menu.
+    pub description: String,
+    /// The tools that loading it reveals.
+    pub tools: Vec<String>,
+    /// Its instructions.
+    pub body: String,
+}
+
+/// What an *ask* does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnAsk {
+    /// A person at the terminal is asked.
+    Prompt,
+    /// The session stops as `needs_approval` and can be resumed.
+    Pause,
+    /// The model is told `DENIED_UNATTENDED`.
+    Deny,
+}
+
+/// What ends a run instead of being told to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopOn {
+    /// A refused call.
+    Deny,
+    /// A failed call.
+    Error,
+}
+
+/// Something that must hold before a session may call itself completed. Run by the harness, never by the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Check {
+    /// A program that must end with exit code 0.
+    Run {
+        /// Its words; never a shell string.
+        run: Vec<String>,
+    },
+    /// A file that must hold a text.
+    File {
+        /// Path, relative to the workspace.
+        file: String,
+        /// The text.
+        contains: String,
+    },
+    /// A JSON file that must hold a value.
+    Json {
+        /// Path, relative to the workspace.
+        json: String,
+        /// JSON Pointer (RFC 6901).
+        pointer: String,
+        /// The value.
+        equals: Value,
+    },
+}
+
+/// One round of checks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckRound {
+    /// Number of the round, from 1.
+    pub round: u32,
+    /// The harness's own calls.
+    pub calls: Vec<ProposedCall>,
+}
+
+/// The kinds of proposal: exactly three, and what is none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalKind {
+    /// Tool calls.
+    Calls,
+    /// A skill to load, and nothing else.
+    Skill,
+    /// An answer.
+    Answer,
+    /// None of these.
+    Malformed,
+}
+
+/// One call of a proposal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProposedCall {
+    /// The harness's id for it.
+    pub id: CallId,
+    /// The tool it names.
+    pub tool: String,
+    /// Its arguments: JSON, or a string holding the text that was not.
+    pub args: Value,
+    /// The arguments were not JSON.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raw: bool,
+    /// It may overlap with its neighbours, as its tool says of these very arguments.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
+}
+
+/// A hook changed the arguments of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookNote {
+    /// The call.
+    pub call: CallId,
+    /// Arguments before.
+    pub old: Value,
+    /// Arguments after.
+    pub new: Value,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishedAs {
+    /// It ran and gave a result.
+    Ok,
+    /// It was refused and never ran.
+    Refused,
+    /// It ran and failed.
+    Failed,
+    /// It was started, and nobody knows.
+    Unknown,
+    /// It was never started.
+    NotStarted,
+    /// A hook answered in its place; nothing ran.
+    Answered,
+}
+
+/// The end of one call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// How it ended.
+    #[serde(rename = "as")]
+    pub ended: FinishedAs,
+    /// Why it did not end well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
+    /// What the model reads.
+    pub text: String,
+    /// Something was left out of the text, and the text says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// Digest of the canonical value; the value itself stays out of the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Digest>,
+    /// What a person is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Presentation>,
+    /// Where the result comes from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// File versions that this call saw or made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<SeenFile>,
+    /// What it changes in the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<SessionChange>,
+    /// Milliseconds from start to end.
+    pub duration_ms: u64,
+}
+
+/// What a person is shown beside the text for the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "show", rename_all = "snake_case")]
+pub enum Presentation {
+    /// A unified diff.
+    Diff {
+        /// The path, relative to the workspace.
+        path: String,
+        /// The diff, bounded.
+        text: String,
+    },
+    /// One line instead of the text.
+    Line {
+        /// The line.
+        text: String,
+    },
+}
+
+/// A version of a file that the model has seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenFile {
+    /// Absolute real path.
+    pub path: String,
+    /// Digest of its content; `None` when it was seen to be absent.
+    pub version: Option<Digest>,
+}
+
+/// What a session tool changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum SessionChange {
+    /// A skill was loaded: its tools are visible from now on.
+    SkillLoaded {
+        /// The skill.
+        skill: String,
+    },
+}
+
+/// A result that was left out of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrimmedResult {
+    /// The call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// Estimated tokens that it saves.
+    pub tokens: u64,
+}
+
+/// A source that a result rests on, for the outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Citation {
+    /// A path relative to the workspace, or another name for the source.
+    pub source: String,
+    /// The call that brought it.
+    pub call: CallId,
+}

@@ -1,0 +1,45 @@
+//! The shared words of Checkrein: plain data and two ports.
+//!
+//! Everything that two crates must mean the same by stands here: ids, calls, effects, facts, decisions, approvals,
+//! messages, events, outcomes. The crate imports nothing of ours, does no I/O, and knows no tool, no provider and no
+//! store by name. The words are those of the design: a *proposal* is what a model reply asks for, a *call* is one
+//! proposed tool call, an *effect* is one thing a call would do, a *decision* is allow, ask or deny.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod approval;
+mod budget;
+mod call;
+mod canonical;
+mod code;
+mod decision;
+mod effect;
+mod estimate;
+mod event;
+mod fact;
+mod ids;
+mod message;
+mod outcome;
+mod ports;
+
+pub use approval::{Answer, ApprovalRequest, ApprovalState};
+pub use budget::{Budget, Limit, Spend, Usage};
+pub use call::{Call, CallKind, Identity, Place};
+pub use canonical::{canonical_bytes, canonical_string, digest_json};
+pub use code::Code;
+pub use decision::{Decision, Layer, RuleRef, TraceStep, Verdict, Winner};
+pub use effect::{Effect, EffectWord, Foreseen};
+pub use event::{
+    Actor, Body, Check, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, OnAsk,
+    PolicySource, Presentation, ProposalKind, ProposedCall, SeenFile, SessionChange, SessionOpened, Skill, StopOn,
+    TrimmedResult,
+};
+pub use estimate::{estimate_message, estimate_spec, estimate_text};
+pub use fact::{Answered, Facts, Question};
+pub use ids::{ApprovalId, CallId, Digest, SessionId};
+pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
+pub use outcome::{Outcome, Status, Stop};
+pub use ports::{
+    BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,
+    StopReason, ToolChoice, Trimmed,
+};
