@@ -1,0 +1,445 @@
+//! Tool manifests: what a tool that is a program, or that somebody else owns, takes and would do.
+//!
+//! One form serves command tools (`tools/NAME.toml`, with `argv`) and tools that others own (without): MCP servers, other
+//! agents' tools, the tool names of recorded fixtures. `effects` are templates over the arguments.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use checkrein_contract::{CallKind, Effect, Foreseen, Identity, Place};
+use checkrein_toml::{FileError, Source, Spanned};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{paths, shell};
+
+/// A manifest, read and checked.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// The tool's name.
+    pub name: String,
+    /// For the model.
+    pub description: String,
+    /// The program and its arguments, as templates; absent for tools of others.
+    pub argv: Option<Vec<String>>,
+    /// Whether standard output is JSON (else text).
+    pub json_output: bool,
+    /// What may be repeated.
+    pub kind: CallKind,
+    /// Time limit in seconds.
+    pub timeout_s: u64,
+    /// Calls may overlap.
+    pub parallel: bool,
+    /// What a call would do.
+    pub effects: Vec<ToolEffect>,
+    /// The parameters, by name.
+    pub params: BTreeMap<String, Parameter>,
+}
+
+/// One effect as a template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolEffect {
+    word: TemplateWord,
+    target: String,
+    args: BTreeMap<String, Value>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TemplateWord {
+    Tool,
+    Read,
+    Write,
+    Delete,
+    Connect,
+    /// The argument is a bash command line.
+    Bash,
+}
+
+const TEMPLATE_WORDS: [(&str, TemplateWord); 6] = [
+    ("tool", TemplateWord::Tool),
+    ("read", TemplateWord::Read),
+    ("write", TemplateWord::Write),
+    ("delete", TemplateWord::Delete),
+    ("connect", TemplateWord::Connect),
+    ("bash", TemplateWord::Bash),
+];
+
+/// A parameter of a command tool.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// JSON type.
+    #[serde(rename = "type")]
+    pub kind: ParameterType,
+    /// Must be given.
+    #[serde(default)]
+    pub required: bool,
+    /// A regular expression that the whole text must match.
+    #[serde(default)]
+    pub pattern: Option<String>,
+    /// For the model.
+    #[serde(default)]
+    pub description: String,
+    /// Smallest number.
+    #[serde(default)]
+    pub min: Option<f64>,
+    /// Largest number.
+    #[serde(default)]
+    pub max: Option<f64>,
+    /// The only values.
+    #[serde(default)]
+    pub one_of: Option<Vec<Value>>,
+    /// Stands in when it is not given.
+    #[serde(default)]
+    pub default: Option<Value>,
+}
+
+/// JSON types that a parameter of a command tool can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParameterType {
+    /// A text.
+    String,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// True or false.
+    Boolean,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ManifestFile {
+    version: Spanned<u32>,
+    name: Spanned<String>,
+    #[serde(default)]
+    description: String,
+    argv: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    output: Output,
+    #[serde(default)]
+    kind: CallKind,
+    #[serde(default = "thirty")]
+    timeout_s: Spanned<u64>,
+    #[serde(default)]
+    concurrency: Concurrency,
+    #[serde(default)]
+    effects: Vec<Spanned<BTreeMap<String, Value>>>,
+    #[serde(default)]
+    params: BTreeMap<String, Spanned<Parameter>>,
+}
+
+fn thirty() -> Spanned<u64> {
+    Spanned::new(0..0, 30)
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Output {
+    #[default]
+    Json,
+    Text,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Concurrency {
+    #[default]
+    Exclusive,
+    Parallel,
+}
+
+impl Manifest {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// The first mistake, with file, line and key.
+    pub fn load(source: Source<'_>) -> Result<Self, FileError> {
+        let file: ManifestFile = source.toml()?;
+        if *file.version.get_ref() != 1 {
+            return Err(source.error(file.version.span().start, "this program reads version 1 of tool manifests"));
+        }
+        let name = file.name.get_ref().clone();
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(legal) {
+            let message = format!("`name = \"{name}\"`: use 1 to 64 letters, digits, `_` or `-`");
+            return Err(source.error(file.name.span().start, message));
+        }
+        if *file.timeout_s.get_ref() == 0 {
+            return Err(source.error(file.timeout_s.span().start, "`timeout_s` must be above 0"));
+        }
+        for (param, at) in file.params.iter().map(|(name, p)| ((name, p.get_ref()), p.span().start)) {
+            check_parameter(source, param.0, param.1, at)?;
+        }
+        let params: BTreeMap<_, _> = file.params.into_iter().map(|(name, p)| (name, p.into_inner())).collect();
+        if let Some(argv) = &file.argv {
+            let at = argv.span().start;
+            if argv.get_ref().is_empty() {
+                return Err(source.error(at, "`argv` is empty"));
+            }
+            for word in argv.get_ref() {
+                for name in template_names(word) {
+                    if name.starts_with("identity.") {
+                        continue;
+                    }
+                    let Some(param) = params.get(name) else {
+                        let message = format!("`argv` uses `{{{name}}}`, which is no parameter");
+                        return Err(source.unknown(at, message, name, params.keys().map(String::as_str)));
+                    };
+                    if !param.required && param.default.is_none() {
+                        let message =
+                            format!("`argv` uses `{name}`, which may be absent: make it required or give a default");
+                        return Err(source.error(at, message));
+                    }
+                }
+            }
+        }
+        let mut effects = Vec::new();
+        for effect in &file.effects {
+            effects.push(read_effect(source, effect, file.argv.is_some(), &params)?);
+        }
+        Ok(Self {
+            name,
+            description: file.description,
+            argv: file.argv.map(Spanned::into_inner),
+            json_output: file.output == Output::Json,
+            kind: file.kind,
+            timeout_s: file.timeout_s.into_inner(),
+            parallel: file.concurrency == Concurrency::Parallel,
+            effects,
+            params,
+        })
+    }
+
+    /// JSON Schema of the arguments.
+    pub fn schema(&self) -> Value {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for (name, param) in &self.params {
+            let mut schema = Map::new();
+            let kind = match param.kind {
+                ParameterType::String => "string",
+                ParameterType::Number => "number",
+                ParameterType::Integer => "integer",
+                ParameterType::Boolean => "boolean",
+            };
+            schema.insert("type".to_owned(), json!(kind));
+            if !param.description.is_empty() {
+                schema.insert("description".to_owned(), json!(param.description));
+            }
+            let optional = [
+                ("pattern", param.pattern.as_ref().map(|p| json!(p))),
+                ("minimum", param.min.map(|n| json!(n))),
+                ("maximum", param.max.map(|n| json!(n))),
+                ("enum", param.one_of.as_ref().map(|v| json!(v))),
+                ("default", param.default.clone()),
+            ];
+            schema.extend(optional.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+            properties.insert(name.clone(), Value::Object(schema));
+            if param.required {
+                required.push(name.clone());
+            }
+        }
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    }
+
+    /// The arguments with defaults filled in, as the schema promises.
+    pub fn with_defaults(&self, args: &Value) -> Value {
+        let mut args = args.as_object().cloned().unwrap_or_default();
+        for (name, param) in &self.params {
+            if let (None, Some(default)) = (args.get(name), &param.default) {
+                args.insert(name.clone(), default.clone());
+            }
+        }
+        Value::Object(args)
+    }
+
+    /// The words to run, filled in. Every argument stays one word, whatever it holds.
+    ///
+    /// # Errors
+    /// The name of a value that is missing.
+    pub fn command(&self, args: &Value, identity: &Identity) -> Result<Vec<String>, String> {
+        let args = self.with_defaults(args);
+        let words = self.argv.as_deref().unwrap_or_default();
+        words.iter().map(|word| fill_text(word, &args, Some(identity))).collect()
+    }
+
+    /// The names under which a call acts as a tool, as rules may name them.
+    pub fn acts_as(&self) -> Vec<String> {
+        let templates = self.effects.iter().filter(|effect| effect.word == TemplateWord::Tool);
+        std::iter::once(self.name.clone()).chain(templates.map(|effect| effect.target.clone())).collect()
+    }
+
+    /// What a call would do. Without `effects` it acts through itself, with all its arguments.
+    pub fn foresee(&self, args: &Value, place: &Place) -> Foreseen {
+        let args = self.with_defaults(args);
+        let mut effects = Vec::new();
+        let mut questions = Vec::new();
+        if self.effects.is_empty() {
+            effects.push(Effect::Tool { tool: self.name.clone(), server: None, args: args.clone() });
+        }
+        for template in &self.effects {
+            match template.fill(&args, place) {
+                Ok(foreseen) => {
+                    effects.extend(foreseen.effects);
+                    questions.extend(foreseen.questions);
+                }
+                Err(missing) => effects.push(Effect::Unknown {
+                    what: format!("`{}` was called without `{missing}`, which says what it would do", self.name),
+                }),
+            }
+        }
+        Foreseen { effects, questions }
+    }
+}
+
+impl ToolEffect {
+    fn fill(&self, args: &Value, place: &Place) -> Result<Foreseen, String> {
+        let target = fill_text(&self.target, args, None)?;
+        let path = || paths::absolute(&target, place);
+        Ok(match self.word {
+            TemplateWord::Bash => shell::foresee(&target, place),
+            TemplateWord::Read => Foreseen::of(vec![Effect::Read { path: path() }]),
+            TemplateWord::Write => Foreseen::of(vec![Effect::Write { path: path() }]),
+            TemplateWord::Delete => Foreseen::of(vec![Effect::Delete { path: path(), recursive: true }]),
+            TemplateWord::Connect => {
+                let (host, port) = target.rsplit_once(':').unwrap_or((&target, "443"));
+                let Ok(port) = port.parse() else { return Err(format!("a port in {target}")) };
+                Foreseen::of(vec![Effect::Connect { host: host.to_ascii_lowercase(), port }])
+            }
+            TemplateWord::Tool => {
+                let mut filled = Map::new();
+                for (name, template) in &self.args {
+                    filled.insert(name.clone(), fill_value(template, args)?);
+                }
+                let args = if self.args.is_empty() { args.clone() } else { Value::Object(filled) };
+                Foreseen::of(vec![Effect::Tool { tool: target, server: None, args }])
+            }
+        })
+    }
+}
+
+/// Manifests for the tool names that recorded calls of other harnesses use, built in.
+pub fn foreign_tools() -> Result<Vec<Manifest>, FileError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Foreign {
+        name: String,
+        effects: Vec<Spanned<BTreeMap<String, Value>>>,
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        tool: Vec<Foreign>,
+    }
+    let source = Source { file: "foreign.toml", text: include_str!("foreign.toml") };
+    let file: File = source.toml()?;
+    file.tool
+        .into_iter()
+        .map(|tool| {
+            let effects: Result<_, _> =
+                tool.effects.iter().map(|effect| read_effect(source, effect, false, &BTreeMap::new())).collect();
+            Ok(Manifest {
+                name: tool.name,
+                description: String::new(),
+                argv: None,
+                json_output: true,
+                kind: CallKind::Once,
+                timeout_s: 30,
+                parallel: false,
+                effects: effects?,
+                params: BTreeMap::new(),
+            })
+        })
+        .collect()
+}
+
+fn check_parameter(source: Source<'_>, name: &str, param: &Parameter, at: usize) -> Result<(), FileError> {
+    let number = matches!(param.kind, ParameterType::Number | ParameterType::Integer);
+    if (param.min.is_some() || param.max.is_some()) && !number {
+        return Err(source.error(at, format!("`params.{name}`: `min` and `max` are for numbers")));
+    }
+    if let Some(pattern) = &param.pattern {
+        if param.kind != ParameterType::String {
+            return Err(source.error(at, format!("`params.{name}`: `pattern` is for strings")));
+        }
+        regex::Regex::new(pattern).map_err(|e| source.error(at, format!("`params.{name}.pattern`: {e}")))?;
+    }
+    if param.required && param.default.is_some() {
+        return Err(source.error(at, format!("`params.{name}` is required, so its default is never used")));
+    }
+    Ok(())
+}
+
+fn read_effect(
+    source: Source<'_>,
+    effect: &Spanned<BTreeMap<String, Value>>,
+    closed: bool,
+    params: &BTreeMap<String, Parameter>,
+) -> Result<ToolEffect, FileError> {
+    let at = effect.span().start;
+    let table = effect.get_ref();
+    let mut found =
+        TEMPLATE_WORDS.iter().filter_map(|(key, word)| Some((*key, *word, table.get(*key)?))).collect::<Vec<_>>();
+    let (Some((key, word, target)), true) = (found.pop(), found.is_empty()) else {
+        let known = TEMPLATE_WORDS.map(|(key, _)| key).join(", ");
+        return Err(source.error(at, format!("an effect has exactly one of: {known}")));
+    };
+    let Some(target) = target.as_str() else {
+        return Err(source.error(at, format!("`{key}` must be a string")));
+    };
+    let args: BTreeMap<_, _> =
+        table.iter().filter(|(name, _)| *name != key).map(|(name, value)| (name.clone(), value.clone())).collect();
+    if word != TemplateWord::Tool {
+        if let Some(extra) = args.keys().next() {
+            return Err(source.error(at, format!("`{extra}` says nothing beside `{key}`; only `tool` takes arguments")));
+        }
+    }
+    let mut names: BTreeSet<&str> = template_names(target).collect();
+    names.extend(args.values().filter_map(Value::as_str).flat_map(template_names));
+    for name in names.into_iter().filter(|_| closed) {
+        if !name.split('|').all(|name| params.contains_key(name)) {
+            let message = format!("an effect uses `{{{name}}}`, which is no parameter");
+            return Err(source.unknown(at, message, name, params.keys().map(String::as_str)));
+        }
+    }
+    Ok(ToolEffect { word, target: target.to_owned(), args })
+}
+
+/// The names in braces of a template.
+fn template_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
+}
+
+fn lookup<'a>(names: &str, args: &'a Value) -> Option<&'a Value> {
+    names.split('|').find_map(|name| args.get(name))
+}
+
+/// A template that is one name keeps the value's type.
+fn fill_value(template: &Value, args: &Value) -> Result<Value, String> {
+    let Value::String(text) = template else { return Ok(template.clone()) };
+    if let Some(name) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')).filter(|n| !n.contains(['{', '}'])) {
+        return lookup(name, args).cloned().ok_or_else(|| name.to_owned());
+    }
+    fill_text(text, args, None).map(Value::String)
+}
+
+fn fill_text(template: &str, args: &Value, identity: Option<&Identity>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, tail)) = after.split_once('}') else { break };
+        out.push_str(before);
+        let from_identity =
+            identity.zip(name.strip_prefix("identity.")).and_then(|(identity, name)| identity.get(name));
+        match (from_identity, lookup(name, args)) {
+            (Some(text), _) => out.push_str(text),
+            (None, Some(Value::String(text))) => out.push_str(text),
+            (None, Some(value)) => out.push_str(&value.to_string()),
+            (None, None) => return Err(name.to_owned()),
+        }
+        rest = tail;
+    }
+    out.push_str(rest);
+    Ok(out)
+}

@@ -1,0 +1,123 @@
+//! A policy in force: layers of rules, ready to be asked.
+
+use checkrein_contract::{Digest, Effect, EffectWord, Facts, Layer, RuleRef, Verdict, Winner};
+
+use crate::rules::{Cover, Matcher};
+
+/// Rules of all layers, loaded and checked. Immutable; cheap to ask.
+#[derive(Debug)]
+pub struct Policy {
+    pub(crate) layers: Vec<LayerRules>,
+    /// What holds where every layer is silent.
+    pub(crate) default: Verdict,
+    /// `on_ask = "deny"`: nobody is to be asked.
+    pub(crate) ask_denies: bool,
+    pub(crate) digest: Digest,
+}
+
+#[derive(Debug)]
+pub(crate) struct LayerRules {
+    pub(crate) layer: Layer,
+    pub(crate) only_tightens: bool,
+    pub(crate) rules: Vec<Rule>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) origin: RuleRef,
+    pub(crate) verdict: Verdict,
+    pub(crate) word: EffectWord,
+    pub(crate) reason: String,
+    pub(crate) matcher: Box<dyn Matcher>,
+    /// The host's own tool that the rule names exactly.
+    pub(crate) tool: Option<String>,
+}
+
+/// What all layers together say of one effect.
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    pub(crate) winner: Winner,
+    pub(crate) reason: String,
+    pub(crate) also: Vec<RuleRef>,
+}
+
+struct Hit<'a> {
+    rule: &'a Rule,
+    verdict: Verdict,
+    failure: Option<String>,
+}
+
+impl Policy {
+    /// Digest over the texts of all layers: two policies with the same digest decide the same.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// Number of rules, floor included.
+    pub fn rule_count(&self) -> usize {
+        self.layers.iter().map(|layer| layer.rules.len()).sum()
+    }
+
+    /// Tools of the host that rules name exactly, with the rule. A host that knows its tools finds typing errors by it.
+    pub fn named_tools(&self) -> impl Iterator<Item = (&str, &RuleRef)> {
+        let rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        rules.filter_map(|rule| Some((rule.tool.as_deref()?, &rule.origin)))
+    }
+
+    /// Asks every layer about one effect.
+    ///
+    /// A *deny* in any layer wins. Else the strongest layer that is not silent decides; so an *ask* of floor, managed or
+    /// user beats an *allow* below it, and an *allow* counts only where every layer above is silent.
+    pub(crate) fn judge(&self, effect: &Effect, facts: &Facts) -> Judgement {
+        let mut hits: Vec<Hit<'_>> = Vec::new();
+        let mut decider: Option<usize> = None;
+        let mut decided_in = None;
+        for layer in &self.layers {
+            for rule in layer.rules.iter().filter(|rule| rule.word == effect.word()) {
+                let Some(hit) = rule.asks_about(effect, facts) else { continue };
+                if layer.only_tightens && hit.verdict == Verdict::Allow {
+                    continue;
+                }
+                let better = match decider.and_then(|at| hits.get(at)) {
+                    None => true,
+                    Some(best) => {
+                        let same_layer = decided_in == Some(layer.layer);
+                        hit.verdict == Verdict::Deny && best.verdict != Verdict::Deny
+                            || same_layer && hit.verdict > best.verdict
+                    }
+                };
+                if better {
+                    decider = Some(hits.len());
+                    decided_in = Some(layer.layer);
+                }
+                hits.push(hit);
+            }
+        }
+        let Some(winner) = decider.and_then(|at| hits.get(at)) else {
+            let reason = format!("no rule speaks of this {}", effect.word().as_str());
+            return Judgement { verdict: self.default, winner: Winner::Default, reason, also: Vec::new() };
+        };
+        let reason = match &winner.failure {
+            Some(failure) => format!("rule `{}` could not be evaluated: {failure}", winner.rule.origin.rule),
+            None => winner.rule.reason.clone(),
+        };
+        let also = hits
+            .iter()
+            .filter(|hit| hit.rule.origin != winner.rule.origin)
+            .map(|hit| hit.rule.origin.clone())
+            .collect();
+        Judgement { verdict: winner.verdict, winner: Winner::Rule(winner.rule.origin.clone()), reason, also }
+    }
+}
+
+impl Rule {
+    fn asks_about(&self, effect: &Effect, facts: &Facts) -> Option<Hit<'_>> {
+        match self.matcher.covers(effect, facts) {
+            // A broken rule must not open anything: it denies, with its own name.
+            Err(failure) => Some(Hit { rule: self, verdict: Verdict::Deny, failure: Some(failure) }),
+            Ok(Cover::None) => None,
+            Ok(Cover::Some) if self.verdict == Verdict::Allow => None,
+            Ok(Cover::Some | Cover::All) => Some(Hit { rule: self, verdict: self.verdict, failure: None }),
+        }
+    }
+}

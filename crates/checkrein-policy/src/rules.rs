@@ -1,0 +1,98 @@
+//! The rule kinds. A new kind is one file here and one line in [`KINDS`].
+
+mod anything;
+mod path;
+mod program;
+mod tool;
+mod words;
+
+use checkrein_contract::{Effect, EffectWord, Facts};
+use checkrein_toml::{FileError, Source};
+use serde_json::Value;
+
+use crate::file::RuleFile;
+use crate::variables::Variables;
+
+/// How much of an effect a rule covers. An effect can have several names (a written path and a real one).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cover {
+    /// None of its names.
+    None,
+    /// Some of its names: enough for *ask* and *deny*, not for *allow*.
+    Some,
+    /// All of them.
+    All,
+}
+
+impl Cover {
+    /// Folds the names of one effect.
+    pub(crate) fn of(names: impl IntoIterator<Item = bool>) -> Self {
+        let (mut any, mut all) = (false, true);
+        for hit in names {
+            any |= hit;
+            all &= hit;
+        }
+        match (any, all) {
+            (true, true) => Self::All,
+            (true, false) => Self::Some,
+            (false, _) => Self::None,
+        }
+    }
+}
+
+/// Whether the rule allows, or asks or denies: some kinds read words more widely for the latter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaning {
+    Loosens,
+    Tightens,
+}
+
+/// The part of a rule that looks at effects.
+pub(crate) trait Matcher: Send + Sync + std::fmt::Debug {
+    /// How much of the effect it covers.
+    ///
+    /// # Errors
+    /// A reason why it can not tell. Such a rule denies.
+    fn covers(&self, effect: &Effect, facts: &Facts) -> Result<Cover, String>;
+}
+
+/// What a kind needs to build a matcher.
+pub(crate) struct Context<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) rule: &'a RuleFile,
+    pub(crate) word: EffectWord,
+    pub(crate) leaning: Leaning,
+    pub(crate) variables: &'a Variables,
+}
+
+/// One kind of rule.
+pub(crate) struct Kind {
+    /// The words of `effect` that it serves.
+    pub(crate) effects: &'static [EffectWord],
+    /// The keys that only it understands.
+    pub(crate) keys: &'static [&'static str],
+    /// Builds the matcher; `None` when the rule does not use this kind's keys.
+    pub(crate) build: fn(&Context<'_>) -> Result<Option<Box<dyn Matcher>>, FileError>,
+    /// Reads an example of `matches` as the effect it stands for.
+    pub(crate) example: fn(&Context<'_>, &Value) -> Option<Effect>,
+}
+
+/// Every kind, in the order they are tried.
+pub(crate) const KINDS: &[Kind] = &[path::KIND, words::KIND, program::KIND, tool::KIND, anything::KIND];
+
+/// The keys of a rule that are set, with where they stand.
+pub(crate) fn keys_set(rule: &RuleFile) -> Vec<(&'static str, usize)> {
+    [
+        ("paths", rule.paths.as_ref().map(|s| s.span().start)),
+        ("except", rule.except.as_ref().map(|s| s.span().start)),
+        ("words", rule.words.as_ref().map(|s| s.span().start)),
+        ("program", rule.program.as_ref().map(|s| s.span().start)),
+        ("modelled", rule.modelled.as_ref().map(|s| s.span().start)),
+        ("tool", rule.tool.as_ref().map(|s| s.span().start)),
+        ("server", rule.server.as_ref().map(|s| s.span().start)),
+        ("where", rule.conditions.values().next().map(|s| s.span().start)),
+    ]
+    .into_iter()
+    .filter_map(|(key, at)| Some((key, at?)))
+    .collect()
+}
