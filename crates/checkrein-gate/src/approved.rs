@@ -1,0 +1,103 @@
+//! The token. Whoever holds an [`Approved`] may run exactly one call, once.
+//!
+//! Its fields are private, it can not be cloned, and the only way to one is [`Judged::admit`](crate::Judged::admit).
+//! Tools and sandboxes demand a reference to one. This guards against our own mistakes, not against code in the same
+//! process that calls the operating system by itself; the sandbox is for that.
+
+use std::sync::Arc;
+
+use checkrein_contract::{ApprovalId, Call, CallKind, Digest, Effect, Facts, Place, Verdict};
+use checkrein_policy::{Policy, decide};
+
+use crate::registry::Entry;
+
+/// One call that may run, with what it was granted.
+pub struct Approved {
+    pub(crate) call: Call,
+    pub(crate) entry: Entry,
+    pub(crate) kind: CallKind,
+    pub(crate) key: Digest,
+    pub(crate) approval: Option<ApprovalId>,
+    pub(crate) grant: Grant,
+}
+
+/// What a call may touch.
+pub struct Grant {
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) facts: Facts,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) place: Place,
+    /// A person approved it, so what the policy asks about is granted as well.
+    pub(crate) by_person: bool,
+}
+
+impl Approved {
+    /// The call, with its final arguments.
+    pub fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// What may be repeated.
+    pub fn kind(&self) -> CallKind {
+        self.kind
+    }
+
+    /// Idempotency key: the same for every attempt at this call, and for no other call.
+    pub fn key(&self) -> &Digest {
+        &self.key
+    }
+
+    /// The approval it uses up.
+    pub fn approval(&self) -> Option<&ApprovalId> {
+        self.approval.as_ref()
+    }
+
+    /// What it may touch.
+    pub fn grant(&self) -> &Grant {
+        &self.grant
+    }
+}
+
+impl Grant {
+    /// The effects that were judged.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
+
+    /// Where.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The real path behind one that was judged; tools open this one.
+    pub fn real_path<'a>(&'a self, written: &'a str) -> &'a str {
+        self.facts.real_path(written).unwrap_or(written)
+    }
+
+    /// Whether a file met while walking a granted tree may be read. `real` is absolute, without links. The policy is asked
+    /// about each; a secret inside a tree that may be read is left out.
+    pub fn may_read(&self, real: &str) -> bool {
+        let effect = Effect::Read { path: real.to_owned() };
+        let facts = Facts(vec![checkrein_contract::Answered {
+            question: checkrein_contract::Question::RealPath { path: real.to_owned() },
+            answer: Some(real.to_owned()),
+        }]);
+        let call = Call {
+            id: checkrein_contract::CallId::new("walk"),
+            tool: String::new(),
+            server: None,
+            args: serde_json::Value::Null,
+        };
+        match decide(&self.policy, &call, &[effect], &facts).verdict {
+            Verdict::Allow => true,
+            Verdict::Ask => self.by_person,
+            Verdict::Deny => false,
+        }
+    }
+}
+
+impl std::fmt::Debug for Approved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Approved").field("call", &self.call).field("kind", &self.kind).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,26 @@
+//! Values that are given to a name that says it holds a secret: `password = "..."`, `API_KEY=...`.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::redact::Detector;
+
+pub(crate) const DETECTOR: Detector = Detector { name: "assignment", find };
+
+/// The value must look like one: eight characters or more with a digit among them, so that code and prose stay readable.
+const SHAPE: &str = concat!(
+    r#"(?i)\b[a-z0-9_.-]*(?:password|passwd|passphrase|secret|api_?key|access_?key|auth_?token)["']?\s*[:=]\s*["']?"#,
+    r#"([A-Za-z0-9+/_.~!@#$%^&*-]{8,200})"#
+);
+
+fn find(text: &str) -> Vec<Range<usize>> {
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHAPE).ok());
+    let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
+    let values = pattern.captures_iter(text).filter_map(|found| found.get(1));
+    values
+        .filter(|value| value.as_str().bytes().any(|b| b.is_ascii_digit()) && !value.as_str().starts_with("${"))
+        .map(|value| value.range())
+        .collect()
+}

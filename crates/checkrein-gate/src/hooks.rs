@@ -1,0 +1,5 @@
+//! Hooks that ship.
+
+mod quota;
+
+pub use quota::Quota;

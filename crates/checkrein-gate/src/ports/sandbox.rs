@@ -1,0 +1,94 @@
+//! Where programs run. Only what stands behind this port starts a process, and only for a call that was approved.
+
+use std::path::PathBuf;
+
+use checkrein_contract::BoxFuture;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use crate::Approved;
+
+/// What a sandbox holds back on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enforcement {
+    /// Programs can reach only what was granted.
+    pub confines: bool,
+    /// In words, for the session's first line and the journal.
+    pub words: String,
+}
+
+/// A program to run.
+#[derive(Clone, Debug)]
+pub struct CommandSpec {
+    /// Its words; the first is the program.
+    pub argv: Vec<String>,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// Variables added to the clean environment.
+    pub env: Vec<(String, String)>,
+    /// Wall time after which the whole process group is ended, milliseconds.
+    pub timeout_ms: u64,
+    /// How many bytes at the end of each stream are kept in memory.
+    pub keep_bytes: usize,
+    /// Where a whole stream goes that is longer than that: standard output, standard error.
+    pub spill: Option<(PathBuf, PathBuf)>,
+}
+
+/// One stream, as far as it was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The end of the stream.
+    pub tail: Vec<u8>,
+    /// Bytes in all.
+    pub total: u64,
+    /// Where the whole is, when it did not fit.
+    pub spilled: Option<PathBuf>,
+}
+
+/// How a program ended. Exit code, signal, timeout and cancellation are separate facts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunOutput {
+    /// Exit code, when it exited.
+    pub exit: Option<i32>,
+    /// Signal, when one ended it.
+    pub signal: Option<i32>,
+    /// It was ended because its time ran out.
+    pub timed_out: bool,
+    /// It was ended because the run was cancelled.
+    pub cancelled: bool,
+    /// Standard output.
+    pub stdout: Captured,
+    /// Standard error.
+    pub stderr: Captured,
+}
+
+/// The program could not be started. Never used for a program that ran and failed.
+#[derive(Debug, Error)]
+pub enum SandboxFailure {
+    /// There is no such program.
+    #[error("there is no program `{program}` here")]
+    NoProgram {
+        /// Its name as asked for.
+        program: String,
+    },
+    /// Anything else.
+    #[error("the program could not be started: {reason}")]
+    NotStarted {
+        /// For the operator.
+        reason: String,
+    },
+}
+
+/// Runs programs.
+pub trait Sandbox: Send + Sync {
+    /// What it holds back here.
+    fn enforcement(&self) -> Enforcement;
+
+    /// Runs one program to its end, for one approved call. Standard input is empty.
+    fn run<'a>(
+        &'a self,
+        approved: &'a Approved,
+        command: CommandSpec,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<RunOutput, SandboxFailure>>;
+}

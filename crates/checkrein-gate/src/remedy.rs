@@ -1,0 +1,121 @@
+//! What to do about each code. Tools and providers state what happened; this map, at the edge to the model, says what
+//! helps. Codes that only people meet have their remedy here too.
+
+use checkrein_contract::Code;
+use serde_json::json;
+
+/// The next action after this code.
+pub fn remedy(code: Code) -> &'static str {
+    match code {
+        Code::Allowed | Code::NoEffect | Code::Done => "Nothing to do.",
+        Code::AskRule | Code::AskHook | Code::NeedsApproval => {
+            "A person decides: `checkrein approvals approve ID --by NAME`, then `checkrein resume SESSION`."
+        }
+        Code::AskNoRule => "A person decides; a rule in the policy would answer next time.",
+        Code::AskNotUnderstood => "Use one plain command per call, without chains, redirections or expansions.",
+        Code::AskUnconfined => "A person decides; or run with `--unconfined` where you trust the programs.",
+        Code::NeedsInput => "Answer with `checkrein resume SESSION --answer TEXT`.",
+        Code::Denied => {
+            "Do not try it in other words. Reach the goal another way, or say in your answer what is missing."
+        }
+        Code::DeniedByHook | Code::DeniedByGuard => {
+            "Do not repeat this call. Change what the reason names, or say in your answer what is missing."
+        }
+        Code::DeniedByPerson => {
+            "Do not ask again for the same thing. Follow the person's reason, or finish without it."
+        }
+        Code::DeniedUnattended => "Nobody can approve it now. Go on without it, and name it in your answer.",
+        Code::UnknownTool => "Call one of the tools on offer, by its exact name.",
+        Code::InvalidArgs => "Correct every listed field and call the tool again.",
+        Code::SecretInArguments => {
+            "Write `${secret:NAME}` where the secret belongs; the harness fills it in for the program."
+        }
+        Code::RepeatedFailure => "Do something else: this exact call failed before and will not be run again.",
+        Code::ReplyTruncated => "Send a shorter reply, with fewer calls or smaller arguments.",
+        Code::BudgetSpent => "No further call is possible in this session. Give your answer from what you know.",
+        Code::ApprovalSpent | Code::ApprovalExpired | Code::ApprovalRevoked => {
+            "Propose the call again if it is still needed; a person will be asked anew."
+        }
+        Code::ApprovalOtherSession => "Ask for approval in this session.",
+        Code::ApprovalStale => "What was approved has changed. Propose the call again; a person will be asked anew.",
+        Code::ToolTimeout => "Do less in one call, or give the tool a longer limit if it takes one.",
+        Code::ToolFailed => "Read the message, correct the cause, then call again.",
+        Code::ToolPanicked | Code::InvalidToolOutput | Code::HookFailed => {
+            "This is a defect of the tool, not of your call. Use another tool, or say so in your answer."
+        }
+        Code::ToolNotStarted => "It did not run. Call it again if it is still needed.",
+        Code::ToolOutcomeUnknown => {
+            "It may or may not have happened. Look at the state first; do not simply repeat it."
+        }
+        Code::Cancelled => "The run was cancelled. Do not go on by yourself.",
+        Code::SandboxUnavailable => "The program could not be started. Check its name, or use another tool.",
+        Code::JournalUnavailable => "Nothing runs without the journal. An operator must make room or repair it.",
+        Code::FsNotFound => "Check the path with `glob`, then try again.",
+        Code::FsNotDirectory => "Give a folder, or leave the path out to search the whole project.",
+        Code::FsNotRegularFile => "Give a regular file.",
+        Code::FsNotText => "This tool handles text only; inspect the file with a program instead.",
+        Code::FsTooLarge => "Work on a smaller file, or on a part of it with a program.",
+        Code::FsPermissionDenied => "The operating system refuses. Use another path, or say what is missing.",
+        Code::FsIo => "Read the message; if it looks passing, try once more.",
+        Code::FsNotObserved => "Read the file first, then retry.",
+        Code::FsStaleVersion => "Read the file again, adapt the change, then retry.",
+        Code::EditNotFound => "Read the file again and copy the text exactly, with its blanks and line breaks.",
+        Code::EditAmbiguous => "Give more of the surrounding text so that it occurs once, or set `replace_all`.",
+        Code::EditEmpty => "Give an `old` that is not empty and a `new` that differs from it.",
+        Code::ReadPastEnd => "Use an offset within the file.",
+        Code::SearchInvalidPattern => "Correct the pattern; escape special characters to search for them.",
+        Code::StoppedOnDeny | Code::StoppedOnError => {
+            "The task stops on this; change the task, the policy or the input."
+        }
+        Code::BudgetExhausted => "Raise the limit in `[budget]` or with `--budget`, and run again.",
+        Code::VerifyFailed => "Read what the checks printed; the workspace is kept as it is.",
+        Code::MalformedReplies => "Try another model, or a higher reply limit.",
+        Code::ProviderFailed => "Check key, network and model name, then run again.",
+        Code::ScriptUnused => "Remove the step, or change the task so that it is reached.",
+        Code::ScriptExhausted => "Add a step for this request, or an `else` step.",
+        Code::Interrupted => "Go on with `checkrein resume SESSION`.",
+    }
+}
+
+/// The text of a refusal or failure, as the model reads it. One shape for all of them.
+pub fn error_text(code: Code, message: &str) -> String {
+    json!({ "is_error": true, "code": code, "message": bounded(message), "remedy": remedy(code) }).to_string()
+}
+
+/// Longest message, bytes: room for a dozen violations, too little to bury the remedy.
+const MAX_MESSAGE: usize = 2_000;
+
+fn bounded(message: &str) -> String {
+    if message.len() <= MAX_MESSAGE {
+        return message.to_owned();
+    }
+    let mut end = MAX_MESSAGE;
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{} [{} more bytes left out]", message.get(..end).unwrap_or_default(), message.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shows R51, R54, R56: every code has a remedy, and the remedy is a sentence.
+    #[test]
+    fn every_code_says_what_to_do() {
+        for code in Code::ALL {
+            let remedy = remedy(*code);
+            assert!(remedy.len() > 10 && remedy.ends_with('.'), "{code}: {remedy:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_one_shape_and_bounded() {
+        let text = error_text(Code::InvalidArgs, &"é".repeat(5_000));
+        assert!(text.len() < 2_400, "{}", text.len());
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["is_error"], true);
+        assert_eq!(value["code"], "INVALID_ARGS");
+        assert!(value["message"].as_str().unwrap().ends_with("[8000 more bytes left out]"));
+    }
+}

@@ -1,0 +1,102 @@
+//! render: the text for the model, bounded whatever the tool did, and the event that records it.
+
+use checkrein_contract::{CallId, Code, Digest, Finished, FinishedAs, canonical_bytes};
+use serde_json::Value;
+
+use crate::approved::Approved;
+use crate::catch::catch;
+use crate::ports::{Failure, Shown, Spill};
+use crate::redact::redact_text;
+use crate::remedy::error_text;
+
+use super::Refused;
+
+/// Longest text of one result, bytes. The tools' own caps lie below it; this holds for those that have none.
+const MAX_TEXT: usize = 160_000;
+/// How much of a longer text is kept at each end.
+const KEEP: usize = 20_000;
+
+pub(crate) fn render(approved: &Approved, checked: Result<Value, Failure>, spill: &dyn Spill) -> Finished {
+    let (value, shown) = match checked.and_then(|value| shown(approved, &value).map(|shown| (value, shown))) {
+        Ok(done) => done,
+        Err(failure) => return failed(&approved.call.id, &approved.call.tool, FinishedAs::Failed, &failure),
+    };
+    let (text, cut) = bound(&approved.call.id, shown.rendered.text, shown.rendered.cut, spill);
+    Finished {
+        call: approved.call.id.clone(),
+        tool: approved.call.tool.clone(),
+        ended: FinishedAs::Ok,
+        code: None,
+        text,
+        cut,
+        value: canonical_bytes(&value).ok().map(|bytes| Digest::of(&bytes)),
+        shown: shown.presentation,
+        sources: shown.sources,
+        seen: shown.seen,
+        change: None,
+        duration_ms: 0,
+    }
+}
+
+fn shown(approved: &Approved, value: &Value) -> Result<Shown, Failure> {
+    match catch(|| approved.entry.tool.render(&approved.call.args, value)) {
+        Ok(Ok(shown)) => Ok(shown),
+        Ok(Err(why)) => Err(Failure::new(Code::InvalidToolOutput, format!("the tool's result can not be read: {why}"))),
+        Err(panicked) => {
+            Err(Failure::new(Code::ToolPanicked, "the tool broke off while showing its result").because(panicked.0))
+        }
+    }
+}
+
+/// The end of a call that did not end well.
+pub(crate) fn failed(call: &CallId, tool: &str, ended: FinishedAs, failure: &Failure) -> Finished {
+    let message = redact_text(&failure.message);
+    Finished {
+        call: call.clone(),
+        tool: tool.to_owned(),
+        ended,
+        code: Some(failure.code),
+        text: error_text(failure.code, &message),
+        cut: false,
+        value: None,
+        shown: None,
+        sources: Vec::new(),
+        seen: Vec::new(),
+        change: None,
+        duration_ms: 0,
+    }
+}
+
+impl Refused {
+    /// The end of a call that never ran, as the model reads it.
+    pub fn finished(&self) -> Finished {
+        let failure = Failure::new(self.decision.code, self.decision.reason.clone());
+        failed(&self.call, &self.tool, FinishedAs::Refused, &failure)
+    }
+}
+
+/// Cuts the middle out of a text that is too long, and says so.
+fn bound(call: &CallId, text: String, cut: bool, spill: &dyn Spill) -> (String, bool) {
+    if text.len() <= MAX_TEXT {
+        return (text, cut);
+    }
+    let mut head = KEEP;
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    let mut tail = text.len() - KEEP;
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
+    let rest = match spill.save(&format!("{call}.txt"), text.as_bytes()) {
+        Some(path) => format!("the whole is in {0}: read it with `read` and file_path \"{0}\"", path.display()),
+        None => "the rest could not be kept: ask for less in one call".to_owned(),
+    };
+    let shown = format!(
+        "{}\n[{} bytes left out here; {rest}]\n{}",
+        text.get(..head).unwrap_or_default(),
+        tail - head,
+        text.get(tail..).unwrap_or_default()
+    );
+    (shown, true)
+}
