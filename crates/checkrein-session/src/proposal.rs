@@ -1,0 +1,37 @@
+//! A reply becomes a proposal: calls, a skill to load, or an answer; anything else is malformed, and recorded as such.
+
+use checkrein_contract::{Body, CallId, Code, ModelReply, ProposalKind, ProposedCall, StopReason, Usage};
+use checkrein_gate::{Concurrency, Registry, parse, redact_text};
+
+use crate::tools;
+
+/// The calls of a reply, parsed, with the harness's ids, and marked where they may overlap.
+///
+/// The classifier is asked about these very arguments; a tool that is not there, or does not fit, is exclusive.
+pub fn group_calls(turn: u32, reply: &ModelReply, registry: &Registry) -> Vec<ProposedCall> {
+    let mut calls = Vec::with_capacity(reply.calls.len());
+    for (index, raw) in reply.calls.iter().enumerate() {
+        let mut call = parse(CallId::new(format!("c{turn}-{}", index + 1)), raw);
+        let tool = registry.get(&call.tool).filter(|tool| !call.raw && !tool.definition().host_only);
+        call.parallel = tool.is_some_and(|tool| tool.concurrency(&call.args) == Concurrency::Parallel);
+        calls.push(call);
+    }
+    calls
+}
+
+/// The event that records a reply.
+pub fn proposal(turn: u32, reply: &ModelReply, calls: Vec<ProposedCall>, usage: Usage) -> Body {
+    let text = redact_text(&reply.text).into_owned();
+    let cut = reply.stop == StopReason::Length;
+    let defect = if cut { Some(Code::ReplyTruncated) } else { None };
+    let kind = if cut || calls.is_empty() && text.trim().is_empty() {
+        ProposalKind::Malformed
+    } else if calls.is_empty() {
+        ProposalKind::Answer
+    } else if calls.iter().all(|call| tools::loads_skill(&call.tool)) {
+        ProposalKind::Skill
+    } else {
+        ProposalKind::Calls
+    };
+    Body::Proposal { turn, kind, text, calls, usage, provider: reply.provider.clone(), defect }
+}

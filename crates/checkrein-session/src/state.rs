@@ -1,0 +1,237 @@
+//! The state of a session: everything that follows from its events.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use checkrein_contract::{
+    ApprovalId, CallId, Citation, Digest, Event, Limit, Message, Place, SessionId, SessionOpened, Spend, Stop, Verdict,
+};
+use checkrein_gate::RecordedApproval;
+use serde_json::Value;
+
+use crate::apply::ApplyError;
+use crate::batch::Batch;
+use crate::history::History;
+
+/// The state. Made by [`State::open`], changed by [`State::apply`] and by nothing else.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(crate) opened: Arc<SessionOpened>,
+    pub(crate) seq: u64,
+    pub(crate) last_at: u64,
+    pub(crate) phase: Phase,
+    pub(crate) turn: u32,
+    pub(crate) attempt: u32,
+    pub(crate) history: History,
+    pub(crate) requested_upto: usize,
+    pub(crate) open_request: Option<u64>,
+    pub(crate) spend: Spend,
+    pub(crate) loaded: BTreeSet<String>,
+    pub(crate) hidden: BTreeMap<String, Vec<String>>,
+    pub(crate) approvals: BTreeMap<ApprovalId, RecordedApproval>,
+    pub(crate) asked: BTreeMap<CallId, ApprovalId>,
+    pub(crate) inputs: BTreeMap<CallId, String>,
+    pub(crate) failures: BTreeMap<Digest, u32>,
+    pub(crate) seen: Arc<BTreeMap<String, Option<Digest>>>,
+    pub(crate) tool_runs: BTreeMap<String, u32>,
+    pub(crate) citations: Vec<Citation>,
+    pub(crate) answer: Option<String>,
+    pub(crate) provider: Value,
+    pub(crate) malformed: u32,
+    pub(crate) rounds: u32,
+    pub(crate) trimmed: BTreeSet<CallId>,
+    pub(crate) last: Option<Limit>,
+    pub(crate) stop: Option<Stop>,
+}
+
+/// Where a session stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Phase {
+    /// The next thing is a request.
+    Ready,
+    /// A request was sent, and no reply is recorded.
+    Waiting,
+    /// Calls are on their way.
+    Calls(Batch),
+    /// The model answered; checks come next, or the end.
+    Answered,
+    /// A round of checks is on its way.
+    Checking(Batch),
+    /// Something ends the session, whatever else would come.
+    Ending(Stop),
+}
+
+impl State {
+    /// The state after a session's first event.
+    ///
+    /// # Errors
+    /// [`ApplyError`] when the event is not the beginning of a session.
+    pub fn open(event: &Event) -> Result<Self, ApplyError> {
+        let checkrein_contract::Body::Session(opened) = &event.body else {
+            return Err(ApplyError { seq: event.seq, reason: "a session begins with a `session` event".to_owned() });
+        };
+        let mut hidden: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for skill in &opened.skills {
+            for tool in &skill.tools {
+                hidden.entry(tool.clone()).or_default().push(skill.name.clone());
+            }
+        }
+        let mut history = History::default();
+        history.push(Message::User { text: opened.prompt.clone(), harness: false });
+        Ok(Self {
+            opened: Arc::new((**opened).clone()),
+            seq: event.seq,
+            last_at: event.at,
+            phase: Phase::Ready,
+            turn: 0,
+            attempt: 0,
+            history,
+            requested_upto: 0,
+            open_request: None,
+            spend: Spend::default(),
+            loaded: BTreeSet::new(),
+            hidden,
+            approvals: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            seen: Arc::default(),
+            tool_runs: BTreeMap::new(),
+            citations: Vec::new(),
+            answer: None,
+            provider: Value::Null,
+            malformed: 0,
+            rounds: 0,
+            trimmed: BTreeSet::new(),
+            last: None,
+            stop: None,
+        })
+    }
+
+    /// Folds a whole journal.
+    ///
+    /// # Errors
+    /// [`ApplyError`] names the first event that does not follow from those before it.
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self, ApplyError> {
+        let mut events = events.into_iter();
+        let Some(first) = events.next() else {
+            return Err(ApplyError { seq: 0, reason: "the session has no events".to_owned() });
+        };
+        let mut state = Self::open(first)?;
+        for event in events {
+            state.apply(event)?;
+        }
+        Ok(state)
+    }
+
+    /// What the session began with.
+    pub fn opened(&self) -> &SessionOpened {
+        &self.opened
+    }
+
+    /// The session.
+    pub fn session(&self) -> &SessionId {
+        &self.opened.session
+    }
+
+    /// Where calls happen.
+    pub fn place(&self) -> &Place {
+        &self.opened.place
+    }
+
+    /// Sequence number of the last event.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Number of the turn that is running or was the last.
+    pub fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    /// Number of the next attempt at the turn's request, from 1.
+    pub fn next_attempt(&self) -> u32 {
+        self.attempt + 1
+    }
+
+    /// What has been used.
+    pub fn spend(&self) -> &Spend {
+        &self.spend
+    }
+
+    /// Whether a tool is on offer: registered, and named by no skill or by one that is loaded.
+    pub fn offers(&self, tool: &str) -> bool {
+        match self.hidden.get(tool) {
+            None => true,
+            Some(skills) => skills.iter().any(|skill| self.loaded.contains(skill)),
+        }
+    }
+
+    /// How often in a row a call with this digest was refused or failed.
+    pub fn failures(&self, call: &Digest) -> u32 {
+        self.failures.get(call).copied().unwrap_or(0)
+    }
+
+    /// File versions that were seen, by absolute real path.
+    pub fn seen(&self) -> Arc<BTreeMap<String, Option<Digest>>> {
+        Arc::clone(&self.seen)
+    }
+
+    /// The messages so far.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        self.history.messages()
+    }
+
+    /// The approval that was asked for this call last.
+    pub fn approval_for(&self, call: &CallId) -> Option<&RecordedApproval> {
+        self.asked.get(call).and_then(|id| self.approvals.get(id))
+    }
+
+    /// All approvals, by id.
+    pub fn approvals(&self) -> impl Iterator<Item = &RecordedApproval> {
+        self.approvals.values()
+    }
+
+    /// What a person answered to a call that asked them.
+    pub fn input_for(&self, call: &CallId) -> Option<&str> {
+        self.inputs.get(call).map(String::as_str)
+    }
+
+    /// The call that waits for a person's words, when the session stopped for that.
+    pub fn waiting_for_input(&self) -> Option<CallId> {
+        let Phase::Calls(batch) = &self.phase else { return None };
+        let slot = batch.current().next()?;
+        let asks = slot.decided == Some(Verdict::Allow) && crate::tools::session_tool(&slot.call.tool).is_some();
+        asks.then(|| slot.call.id.clone())
+    }
+
+    /// Whether a call is still on its way, so that an answer to it counts.
+    pub fn is_waiting_for(&self, call: &CallId) -> bool {
+        match &self.phase {
+            Phase::Calls(batch) | Phase::Checking(batch) => {
+                batch.slots.iter().any(|slot| slot.call.id == *call && slot.ended.is_none())
+            }
+            Phase::Ready | Phase::Waiting | Phase::Answered | Phase::Ending(_) => false,
+        }
+    }
+
+    /// The stop that was recorded last, while it stands.
+    pub fn stop(&self) -> Option<&Stop> {
+        self.stop.as_ref()
+    }
+
+    /// What the provider asked to get back.
+    pub fn provider(&self) -> &Value {
+        &self.provider
+    }
+
+    /// Skills that are loaded.
+    pub fn loaded(&self) -> &BTreeSet<String> {
+        &self.loaded
+    }
+
+    /// Rounds of checks so far.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+}

@@ -1,0 +1,111 @@
+//! Tools that need the session itself. They are pure: arguments and state in, a result out. A new one is one file here and
+//! one line in [`session_tools`].
+
+mod ask_user;
+mod load_skill;
+
+use std::sync::Arc;
+
+use checkrein_contract::{BoxFuture, CallId, CallKind, Code, Foreseen, Place, SessionChange};
+use checkrein_gate::{AnyTool, Approved, Concurrency, Definition, Failure, RunContext, Shown};
+use serde_json::Value;
+
+use crate::State;
+
+/// What a session tool answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SessionReply {
+    /// A result, and what it changes.
+    Result {
+        /// For the model.
+        text: String,
+        /// For the fold.
+        change: Option<SessionChange>,
+    },
+    /// A refusal.
+    Failed {
+        /// Stable code.
+        code: Code,
+        /// For the model.
+        message: String,
+    },
+    /// A person must answer first.
+    AskPerson {
+        /// The question.
+        question: String,
+    },
+}
+
+/// A tool that is answered from the state.
+pub trait SessionTool: Send + Sync {
+    /// Name on offer.
+    fn name(&self) -> &'static str;
+    /// For the model.
+    fn description(&self) -> &'static str;
+    /// JSON Schema of its arguments.
+    fn parameters(&self) -> Value;
+    /// Whether a session with this much on the menu offers it.
+    fn wanted(&self, skills: usize) -> bool;
+    /// The answer. Pure.
+    fn answer(&self, call: &CallId, args: &Value, state: &State) -> SessionReply;
+}
+
+/// Every session tool.
+pub fn session_tools() -> Vec<Arc<dyn SessionTool>> {
+    vec![Arc::new(ask_user::AskUser), Arc::new(load_skill::LoadSkill)]
+}
+
+/// The session tool of this name.
+pub fn session_tool(name: &str) -> Option<Arc<dyn SessionTool>> {
+    session_tools().into_iter().find(|tool| tool.name() == name)
+}
+
+/// Whether calling this tool loads a skill; such a proposal is of the kind *skill*.
+pub(crate) fn loads_skill(name: &str) -> bool {
+    name == load_skill::NAME
+}
+
+/// As the registry takes a session tool: its definition, no effects, and a body that nobody reaches.
+pub fn registered(tool: &dyn SessionTool) -> Arc<dyn AnyTool> {
+    Arc::new(Registered(Definition {
+        name: tool.name().to_owned(),
+        description: tool.description().to_owned(),
+        parameters: tool.parameters(),
+        output: serde_json::json!({}),
+        runs_programs: false,
+        host_only: false,
+    }))
+}
+
+struct Registered(Definition);
+
+impl AnyTool for Registered {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn kind(&self, _args: &Value) -> CallKind {
+        CallKind::Pure
+    }
+
+    fn concurrency(&self, _args: &Value) -> Concurrency {
+        Concurrency::Exclusive
+    }
+
+    fn timeout_ms(&self, _args: &Value) -> u64 {
+        1_000
+    }
+
+    fn effects(&self, _args: &Value, _place: &Place) -> Foreseen {
+        Foreseen::default()
+    }
+
+    fn run<'a>(&'a self, _approved: &'a Approved, _context: RunContext<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        let message = "the driver answers this tool from the session's state";
+        Box::pin(async move { Err(Failure::new(Code::ToolFailed, message)) })
+    }
+
+    fn render(&self, _args: &Value, _value: &Value) -> Result<Shown, String> {
+        Ok(Shown::default())
+    }
+}
