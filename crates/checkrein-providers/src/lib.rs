@@ -1,0 +1,10 @@
+//! Providers: whatever answers a model request. This crate alone speaks to models; it must not judge, run or record
+//! what they propose, and it keeps nothing between requests that the next process would miss.
+//!
+//! For now there is one: [`ScriptProvider`], a model that follows a written script, with no network and no real time.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod script;
+
+pub use script::{Script, ScriptProvider};
