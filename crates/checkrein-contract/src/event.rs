@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Decision, Digest, Facts, Identity, Layer,
-    Limit, Place, SessionId, Stop, ToolSpec, Usage,
+    Answer, ApprovalId, ApprovalRequest, CallId, CallKind, Code, Decision, Digest, Facts, Limit, SessionOpened, Stop,
+    Usage,
 };
 
 /// The version of all event bodies (`"v"` in every line).
@@ -228,137 +228,6 @@ impl Body {
 
 fn facts_are_empty(facts: &Facts) -> bool {
     facts.0.is_empty()
-}
-
-/// Everything in force when a session begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SessionOpened {
-    /// The session.
-    pub session: SessionId,
-    /// Version of the harness.
-    pub harness: String,
-    /// Name of the task: its folder's name, or `words`.
-    pub task: String,
-    /// The folder that was typed after `run`, absolute; absent for words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<String>,
-    /// The person's words.
-    pub prompt: String,
-    /// The instructions every request begins with.
-    pub system: String,
-    /// The tools that are registered, in the order requests show them.
-    pub tools: Vec<ToolSpec>,
-    /// The skills on the menu.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub skills: Vec<Skill>,
-    /// The model, as `script:FILE` or `provider:NAME`.
-    pub model: String,
-    /// The ceiling of one reply, tokens.
-    pub max_output: u32,
-    /// The context policy, with its numbers.
-    pub context: Value,
-    /// The policy files in force.
-    pub policy: Vec<PolicySource>,
-    /// Digest over all of them.
-    pub policy_digest: Digest,
-    /// On whose behalf.
-    pub identity: Identity,
-    /// Limits.
-    pub budget: Budget,
-    /// What an *ask* does.
-    pub on_ask: OnAsk,
-    /// What ends the run instead of being told to the model.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stop_on: Vec<StopOn>,
-    /// What must hold before `completed`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub verify: Vec<Check>,
-    /// Where calls happen.
-    pub place: Place,
-    /// How what runs is confined: the sandbox's own words.
-    pub confinement: String,
-    /// Somebody said that programs may run unconfined: who or what (`task file`, `--unconfined`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unconfined_by: Option<String>,
-    /// Values that policies may name, such as `{spill}`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub variables: Vec<(String, String)>,
-}
-
-/// One policy file in force, whole, so that decisions can be recomputed from the journal alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PolicySource {
-    /// The layer it counts as.
-    pub layer: Layer,
-    /// The name that traces give.
-    pub file: String,
-    /// Its text.
-    pub text: String,
-    /// Found in a repository and not trusted: only *ask* and *deny* count.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub only_tightens: bool,
-}
-
-/// A skill on the menu.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skill {
-    /// Its name, which is its folder's name.
-    pub name: String,
-    /// One line for the menu.
-    pub description: String,
-    /// The tools that loading it reveals.
-    pub tools: Vec<String>,
-    /// Its instructions.
-    pub body: String,
-}
-
-/// What an *ask* does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnAsk {
-    /// A person at the terminal is asked.
-    Prompt,
-    /// The session stops as `needs_approval` and can be resumed.
-    Pause,
-    /// The model is told `DENIED_UNATTENDED`.
-    Deny,
-}
-
-/// What ends a run instead of being told to the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopOn {
-    /// A refused call.
-    Deny,
-    /// A failed call.
-    Error,
-}
-
-/// Something that must hold before a session may call itself completed. Run by the harness, never by the model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Check {
-    /// A program that must end with exit code 0.
-    Run {
-        /// Its words; never a shell string.
-        run: Vec<String>,
-    },
-    /// A file that must hold a text.
-    File {
-        /// Path, relative to the workspace.
-        file: String,
-        /// The text.
-        contains: String,
-    },
-    /// A JSON file that must hold a value.
-    Json {
-        /// Path, relative to the workspace.
-        json: String,
-        /// JSON Pointer (RFC 6901).
-        pointer: String,
-        /// The value.
-        equals: Value,
-    },
 }
 
 /// One round of checks.

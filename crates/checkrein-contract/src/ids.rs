@@ -63,13 +63,22 @@ impl Digest {
         for part in parts {
             hasher.update(part);
         }
-        let mut text = String::with_capacity(64);
-        for byte in hasher.finalize() {
-            for nibble in [byte >> 4, byte & 15] {
-                text.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
-            }
-        }
-        Self(text)
+        Self::hex(&hasher.finalize())
+    }
+
+    /// The digest of whatever a function feeds in, piece by piece.
+    ///
+    /// # Errors
+    /// The function's own.
+    pub fn of_stream<E>(feed: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>) -> Result<Self, E> {
+        let mut hasher = sha2::Sha256::new();
+        feed(&mut |piece| hasher.update(piece))?;
+        Ok(Self::hex(&hasher.finalize()))
+    }
+
+    fn hex(bytes: &[u8]) -> Self {
+        let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        Self(nibbles.map(|nibble| char::from_digit(u32::from(nibble), 16).unwrap_or('0')).collect())
     }
 
     /// Takes a digest that was written down earlier; `None` unless it is 64 lower-case hex digits.

@@ -19,6 +19,7 @@ mod event;
 mod fact;
 mod ids;
 mod message;
+mod opened;
 mod outcome;
 mod ports;
 
@@ -29,15 +30,15 @@ pub use canonical::{canonical_bytes, canonical_string, digest_json};
 pub use code::Code;
 pub use decision::{Decision, Layer, RuleRef, TraceStep, Verdict, Winner};
 pub use effect::{Effect, EffectWord, Foreseen};
-pub use event::{
-    Actor, Body, Check, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, OnAsk,
-    PolicySource, Presentation, ProposalKind, ProposedCall, SeenFile, SessionChange, SessionOpened, Skill, StopOn,
-    TrimmedResult,
-};
 pub use estimate::{estimate_message, estimate_spec, estimate_text};
+pub use event::{
+    Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Presentation,
+    ProposalKind, ProposedCall, SeenFile, SessionChange, TrimmedResult,
+};
 pub use fact::{Answered, Facts, Question};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
+pub use opened::{Check, OnAsk, PolicySource, SessionOpened, Skill, StopOn};
 pub use outcome::{Outcome, Status, Stop};
 pub use ports::{
     BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,

@@ -50,6 +50,36 @@ pub fn remedy(code: Code) -> &'static str {
         Code::Cancelled => "The run was cancelled. Do not go on by yourself.",
         Code::SandboxUnavailable => "The program could not be started. Check its name, or use another tool.",
         Code::JournalUnavailable => "Nothing runs without the journal. An operator must make room or repair it.",
+        Code::FsNotFound
+        | Code::FsNotDirectory
+        | Code::FsNotRegularFile
+        | Code::FsNotText
+        | Code::FsTooLarge
+        | Code::FsPermissionDenied
+        | Code::FsIo
+        | Code::FsNotObserved
+        | Code::FsStaleVersion
+        | Code::EditNotFound
+        | Code::EditAmbiguous
+        | Code::EditEmpty
+        | Code::ReadPastEnd
+        | Code::SearchInvalidPattern => file_remedy(code),
+        Code::StoppedOnDeny | Code::StoppedOnError => {
+            "The task stops on this; change the task, the policy or the input."
+        }
+        Code::BudgetExhausted => "Raise the limit in `[budget]` or with `--budget`, and run again.",
+        Code::VerifyFailed => "Read what the checks printed; the workspace is kept as it is.",
+        Code::MalformedReplies => "Try another model, or a higher reply limit.",
+        Code::ProviderFailed => "Check key, network and model name, then run again.",
+        Code::ScriptUnused => "Remove the step, or change the task so that it is reached.",
+        Code::ScriptExhausted => "Add a step for this request, or an `else` step.",
+        Code::Interrupted => "Go on with `checkrein resume SESSION`.",
+    }
+}
+
+/// What helps with files and searches.
+fn file_remedy(code: Code) -> &'static str {
+    match code {
         Code::FsNotFound => "Check the path with `glob`, then try again.",
         Code::FsNotDirectory => "Give a folder, or leave the path out to search the whole project.",
         Code::FsNotRegularFile => "Give a regular file.",
@@ -64,16 +94,7 @@ pub fn remedy(code: Code) -> &'static str {
         Code::EditEmpty => "Give an `old` that is not empty and a `new` that differs from it.",
         Code::ReadPastEnd => "Use an offset within the file.",
         Code::SearchInvalidPattern => "Correct the pattern; escape special characters to search for them.",
-        Code::StoppedOnDeny | Code::StoppedOnError => {
-            "The task stops on this; change the task, the policy or the input."
-        }
-        Code::BudgetExhausted => "Raise the limit in `[budget]` or with `--budget`, and run again.",
-        Code::VerifyFailed => "Read what the checks printed; the workspace is kept as it is.",
-        Code::MalformedReplies => "Try another model, or a higher reply limit.",
-        Code::ProviderFailed => "Check key, network and model name, then run again.",
-        Code::ScriptUnused => "Remove the step, or change the task so that it is reached.",
-        Code::ScriptExhausted => "Add a step for this request, or an `else` step.",
-        Code::Interrupted => "Go on with `checkrein resume SESSION`.",
+        _ => "Read the message, correct the cause, then call again.",
     }
 }
 

@@ -24,7 +24,7 @@ impl Shaped {
             description: "Only a shape.".to_owned(),
             parameters,
             output: json!({}),
-            runs_programs: true,
+            implementation: Value::Null,
             host_only: false,
         }))
     }
@@ -42,6 +42,9 @@ impl AnyTool for Shaped {
     }
     fn timeout_ms(&self, _args: &Value) -> u64 {
         1_000
+    }
+    fn runs_programs(&self, _args: &Value) -> bool {
+        true
     }
     fn effects(&self, _args: &Value, _place: &Place) -> Foreseen {
         Foreseen::default()
@@ -70,7 +73,7 @@ fn the_projection_is_exactly_three_fields() {
         let Value::Object(fields) = serde_json::to_value(&spec).unwrap() else { panic!("a spec is an object") };
         assert_eq!(fields.keys().collect::<Vec<_>>(), ["description", "name", "parameters"]);
         let text = serde_json::to_string(&fields).unwrap();
-        for inner in ["runs_programs", "timeout", "parallel", "output", "receipt", "attempts", "host_only"] {
+        for inner in ["implementation", "timeout", "parallel", "output", "receipt", "attempts", "host_only"] {
             assert!(!text.contains(inner), "{inner} leaks into {text}");
         }
     }
@@ -212,7 +215,7 @@ fn the_order_is_the_same_however_tools_were_registered() {
             description: "Only a shape.".to_owned(),
             parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
             output: json!({}),
-            runs_programs: false,
+            implementation: Value::Null,
             host_only: name == "hidden",
         }))
     };
@@ -247,7 +250,7 @@ fn names_and_descriptions_are_checked() {
             description: description.to_owned(),
             parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
             output: json!({}),
-            runs_programs: false,
+            implementation: Value::Null,
             host_only: false,
         }))
     };

@@ -276,6 +276,9 @@ async fn what_can_not_be_confined_is_asked_about() {
         fn timeout_ms(&self, _args: &Value) -> u64 {
             1_000
         }
+        fn runs_programs(&self, _args: &Value) -> bool {
+            true
+        }
         fn effects(&self, _args: &Value, place: &Place) -> Foreseen {
             Foreseen::of(vec![checkrein_contract::Effect::Read { path: format!("{}/a", place.root) }])
         }
@@ -295,7 +298,7 @@ async fn what_can_not_be_confined_is_asked_about() {
         description: "Runs a program.".to_owned(),
         parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
         output: json!({}),
-        runs_programs: true,
+        implementation: Value::Null,
         host_only: false,
     };
     let mut world = World::new();

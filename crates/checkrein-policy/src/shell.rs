@@ -32,6 +32,19 @@ pub fn foresee(command: &str, place: &Place) -> Foreseen {
     Foreseen::of(effects)
 }
 
+/// What a program with these very words would do; no shell reads them. Pure and total.
+pub fn foresee_words(argv: &[String], place: &Place) -> Foreseen {
+    let words = argv.iter().map(|word| Word { text: word.clone(), quoted: true }).collect();
+    let command = Command { words, redirects: Vec::new() };
+    let mut effects = Vec::new();
+    let mut unclear = None;
+    collect_command(&command, place, 0, &mut effects, &mut unclear);
+    if let Some(why) = unclear {
+        effects.push(Effect::Unknown { what: format!("the command is more than one program: {why}") });
+    }
+    Foreseen::of(effects)
+}
+
 /// The last component of a program's path: `/bin/rm` is `rm`.
 pub fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
@@ -50,28 +63,38 @@ fn collect(text: &str, place: &Place, depth: usize, effects: &mut Vec<Effect>, u
         note(unclear, why);
     }
     for command in &line.commands {
-        for (words, through) in look_through(command) {
-            let Some(program) = words.first() else { continue };
-            if through {
-                note(unclear, "a program that runs another program");
-            }
-            effects.push(Effect::Run {
-                program: program.text.clone(),
-                argv: words.iter().map(|word| word.text.clone()).collect(),
-                modelled: false,
-            });
-            models::effects(words, place, effects);
-            if let Some(script) = models::script_of(words) {
-                note(unclear, "a script inside a command");
-                if depth < MAX_DEPTH {
-                    collect(&script.text, place, depth + 1, effects, unclear);
-                }
+        collect_command(command, place, depth, effects, unclear);
+    }
+}
+
+fn collect_command(
+    command: &Command,
+    place: &Place,
+    depth: usize,
+    effects: &mut Vec<Effect>,
+    unclear: &mut Option<String>,
+) {
+    for (words, through) in look_through(command) {
+        let Some(program) = words.first() else { continue };
+        if through {
+            note(unclear, "a program that runs another program");
+        }
+        effects.push(Effect::Run {
+            program: program.text.clone(),
+            argv: words.iter().map(|word| word.text.clone()).collect(),
+            modelled: false,
+        });
+        models::effects(words, place, effects);
+        if let Some(script) = models::script_of(words) {
+            note(unclear, "a script inside a command");
+            if depth < MAX_DEPTH {
+                collect(&script.text, place, depth + 1, effects, unclear);
             }
         }
-        for redirect in &command.redirects {
-            let path = crate::paths::absolute(&redirect.target.text, place);
-            effects.push(if redirect.writes { Effect::Write { path } } else { Effect::Read { path } });
-        }
+    }
+    for redirect in &command.redirects {
+        let path = crate::paths::absolute(&redirect.target.text, place);
+        effects.push(if redirect.writes { Effect::Write { path } } else { Effect::Read { path } });
     }
 }
 

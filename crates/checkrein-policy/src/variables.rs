@@ -6,7 +6,11 @@ use checkrein_contract::{Identity, Place};
 
 /// Values for the names in braces.
 #[derive(Clone, Debug, Default)]
-pub struct Variables(BTreeMap<String, String>);
+pub struct Variables {
+    values: BTreeMap<String, String>,
+    /// Stand-ins: a name without a value stands for itself.
+    made_up: bool,
+}
 
 impl Variables {
     /// `{root}`, `{home}` and the names of the identity. Other names (`{spill}`, `{state}`) are set by the host.
@@ -18,13 +22,19 @@ impl Variables {
         let home = if place.home.is_empty() { "/dev/null/no-home" } else { &place.home };
         values.insert("home".to_owned(), home.to_owned());
         values.insert("state".to_owned(), "/dev/null/no-state".to_owned());
-        Self(values)
+        Self { values, made_up: false }
+    }
+
+    /// Stand-ins for checking a rule's own examples, which must mean the same wherever a session works.
+    pub(crate) fn for_examples() -> Self {
+        let place = Place { root: "/srv/project".into(), cwd: "/srv/project".into(), home: "/home/dev".into() };
+        Self { made_up: true, ..Self::new(&place, &Identity::default()) }
     }
 
     /// Sets one more name.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
-        self.0.insert(name.to_owned(), value.to_owned());
+        self.values.insert(name.to_owned(), value.to_owned());
         self
     }
 
@@ -39,8 +49,8 @@ impl Variables {
             out.push_str(before);
             match after.split_once('}') {
                 Some((name, tail)) if is_name(name) => {
-                    let value = self.0.get(name).ok_or_else(|| name.to_owned())?;
-                    out.push_str(&escape(value));
+                    let known = self.values.get(name).map(String::as_str).or(self.made_up.then_some(name));
+                    out.push_str(&escape(known.ok_or_else(|| name.to_owned())?));
                     rest = tail;
                 }
                 // A brace that names nothing, such as the alternatives of a glob.

@@ -72,7 +72,7 @@ pub fn registered(tool: &dyn SessionTool) -> Arc<dyn AnyTool> {
         description: tool.description().to_owned(),
         parameters: tool.parameters(),
         output: serde_json::json!({}),
-        runs_programs: false,
+        implementation: Value::Null,
         host_only: false,
     }))
 }
@@ -94,6 +94,10 @@ impl AnyTool for Registered {
 
     fn timeout_ms(&self, _args: &Value) -> u64 {
         1_000
+    }
+
+    fn runs_programs(&self, _args: &Value) -> bool {
+        false
     }
 
     fn effects(&self, _args: &Value, _place: &Place) -> Foreseen {

@@ -18,6 +18,10 @@ use super::{Sandbox, Spill};
 use crate::Approved;
 use crate::schema;
 
+/// Longest text of a result where a tool says nothing else, bytes: the 50 KiB that `read` shows, with room for what
+/// frames it.
+const MAX_TEXT_BYTES: usize = 64_000;
+
 /// Whether a call may overlap with its neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Concurrency {
@@ -37,18 +41,27 @@ pub struct Failure {
     pub message: String,
     /// For the operator.
     pub cause: Option<Box<dyn StdError + Send + Sync>>,
+    /// File versions that the call saw all the same, such as a file that is not there.
+    pub seen: Vec<SeenFile>,
 }
 
 impl Failure {
     /// A failure without a cause.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), cause: None }
+        Self { code, message: message.into(), cause: None, seen: Vec::new() }
     }
 
     /// Adds the cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());
+        self
+    }
+
+    /// Adds a file version that was seen.
+    #[must_use]
+    pub fn having_seen(mut self, seen: SeenFile) -> Self {
+        self.seen.push(seen);
         self
     }
 
@@ -78,12 +91,14 @@ pub struct Rendered {
     pub text: String,
     /// Something was left out; the text says what, how much, and the exact call that gets the rest.
     pub cut: bool,
+    /// The call ran and says by its value that it failed (a check that did not pass).
+    pub failed: Option<Code>,
 }
 
 impl Rendered {
     /// A text with nothing left out.
     pub fn whole(text: impl Into<String>) -> Self {
-        Self { text: text.into(), cut: false }
+        Self { text: text.into(), ..Self::default() }
     }
 }
 
@@ -118,8 +133,8 @@ pub trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
     /// What it does, for the model. Each clause prevents a failure.
     const DESCRIPTION: &'static str;
-    /// It starts programs, so it needs a sandbox that confines, or somebody's word that it may do without.
-    const RUNS_PROGRAMS: bool = false;
+    /// Longest text of a result, bytes. A longer one loses its middle, which is kept in a file.
+    const MAX_TEXT_BYTES: usize = MAX_TEXT_BYTES;
 
     /// What may be repeated after a crash.
     fn kind(&self, _input: &Self::Input) -> CallKind {
@@ -134,6 +149,12 @@ pub trait Tool: Send + Sync + 'static {
     /// The time limit of the harness, milliseconds. Two minutes unless the tool knows better.
     fn timeout_ms(&self, _input: &Self::Input) -> u64 {
         120_000
+    }
+
+    /// Whether these arguments start programs: then it needs a sandbox that confines, or somebody's word that it may do
+    /// without.
+    fn runs_programs(&self, _input: &Self::Input) -> bool {
+        false
     }
 
     /// What the call would do. Pure.
@@ -180,8 +201,9 @@ pub struct Definition {
     pub parameters: Value,
     /// JSON Schema of the value.
     pub output: Value,
-    /// It starts programs.
-    pub runs_programs: bool,
+    /// What else decides what a call does, such as the program behind a command tool: a change of it is a change of the
+    /// tool. Null where the code of this program is all.
+    pub implementation: Value,
     /// Not on offer to models: only the harness itself calls it.
     pub host_only: bool,
 }
@@ -199,6 +221,7 @@ impl Definition {
             "description": self.description,
             "parameters": self.parameters,
             "output": self.output,
+            "implementation": self.implementation,
         }))
     }
 }
@@ -214,6 +237,12 @@ pub trait AnyTool: Send + Sync {
     fn concurrency(&self, args: &Value) -> Concurrency;
     /// The harness's time limit, milliseconds.
     fn timeout_ms(&self, args: &Value) -> u64;
+    /// Longest text of a result, bytes.
+    fn max_text_bytes(&self) -> usize {
+        MAX_TEXT_BYTES
+    }
+    /// Whether it starts programs.
+    fn runs_programs(&self, args: &Value) -> bool;
     /// What it would do.
     fn effects(&self, args: &Value, place: &Place) -> Foreseen;
     /// Does it.
@@ -252,7 +281,7 @@ impl<T: Tool> Typed<T> {
             description: T::DESCRIPTION.to_owned(),
             parameters: input_schema::<T::Input>(),
             output: output_schema::<T::Output>(),
-            runs_programs: T::RUNS_PROGRAMS,
+            implementation: Value::Null,
             host_only: false,
         };
         Self { tool, definition }
@@ -292,6 +321,14 @@ impl<T: Tool> AnyTool for Typed<T> {
 
     fn timeout_ms(&self, args: &Value) -> u64 {
         Self::input(args).map_or(0, |input| self.tool.timeout_ms(&input))
+    }
+
+    fn max_text_bytes(&self) -> usize {
+        T::MAX_TEXT_BYTES
+    }
+
+    fn runs_programs(&self, args: &Value) -> bool {
+        Self::input(args).map_or(true, |input| self.tool.runs_programs(&input))
     }
 
     fn effects(&self, args: &Value, place: &Place) -> Foreseen {

@@ -22,7 +22,7 @@ pub(crate) fn decide(
     let mut decision = checkrein_policy::decide(policy, &call, &effects, &facts);
     let definition = entry.tool.definition();
     if decision.verdict == Verdict::Allow
-        && definition.runs_programs
+        && entry.tool.runs_programs(&call.args)
         && !enforcement.confines
         && !scene.unconfined_allowed
     {

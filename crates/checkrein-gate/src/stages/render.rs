@@ -11,22 +11,19 @@ use crate::remedy::error_text;
 
 use super::Refused;
 
-/// Longest text of one result, bytes. The tools' own caps lie below it; this holds for those that have none.
-const MAX_TEXT: usize = 160_000;
-/// How much of a longer text is kept at each end.
-const KEEP: usize = 20_000;
-
 pub(crate) fn render(approved: &Approved, checked: Result<Value, Failure>, spill: &dyn Spill) -> Finished {
     let (value, shown) = match checked.and_then(|value| shown(approved, &value).map(|shown| (value, shown))) {
         Ok(done) => done,
         Err(failure) => return failed(&approved.call.id, &approved.call.tool, FinishedAs::Failed, &failure),
     };
-    let (text, cut) = bound(&approved.call.id, shown.rendered.text, shown.rendered.cut, spill);
+    let most = approved.entry.tool.max_text_bytes();
+    let (text, cut) = bound(&approved.call.id, shown.rendered.text, shown.rendered.cut, most, spill);
+    let failed = shown.rendered.failed;
     Finished {
         call: approved.call.id.clone(),
         tool: approved.call.tool.clone(),
-        ended: FinishedAs::Ok,
-        code: None,
+        ended: if failed.is_some() { FinishedAs::Failed } else { FinishedAs::Ok },
+        code: failed,
         text,
         cut,
         value: canonical_bytes(&value).ok().map(|bytes| Digest::of(&bytes)),
@@ -61,7 +58,7 @@ pub(crate) fn failed(call: &CallId, tool: &str, ended: FinishedAs, failure: &Fai
         value: None,
         shown: None,
         sources: Vec::new(),
-        seen: Vec::new(),
+        seen: failure.seen.clone(),
         change: None,
         duration_ms: 0,
     }
@@ -76,20 +73,25 @@ impl Refused {
 }
 
 /// Cuts the middle out of a text that is too long, and says so.
-fn bound(call: &CallId, text: String, cut: bool, spill: &dyn Spill) -> (String, bool) {
-    if text.len() <= MAX_TEXT {
+fn bound(call: &CallId, text: String, cut: bool, most: usize, spill: &dyn Spill) -> (String, bool) {
+    if text.len() <= most {
         return (text, cut);
     }
-    let mut head = KEEP;
+    // The end often says how it came out, so both ends are kept, with room for the words between them.
+    let keep = most / 2 - most / 16;
+    let mut head = keep;
     while !text.is_char_boundary(head) {
         head -= 1;
     }
-    let mut tail = text.len() - KEEP;
+    let mut tail = text.len() - keep;
     while !text.is_char_boundary(tail) {
         tail += 1;
     }
     let rest = match spill.save(&format!("{call}.txt"), text.as_bytes()) {
-        Some(path) => format!("the whole is in {0}: read it with `read` and file_path \"{0}\"", path.display()),
+        Some(path) => {
+            let next = serde_json::json!({ "file_path": path.display().to_string() });
+            format!("the whole is in a file: `read` {next}")
+        }
         None => "the rest could not be kept: ask for less in one call".to_owned(),
     };
     let shown = format!(

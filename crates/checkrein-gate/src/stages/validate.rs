@@ -21,7 +21,7 @@ pub(crate) fn validate(visible: Visible<'_>) -> Result<Valid, Refused> {
         let message = format!("the arguments are not JSON{why}: {}", quoted(text));
         return Err(Refused::new(&proposed.id, &proposed.tool, Code::InvalidArgs, message));
     }
-    let args = without_nulls(proposed.args.clone(), &entry.tool.definition().parameters);
+    let args = with_plain_numbers(without_nulls(proposed.args.clone(), &entry.tool.definition().parameters));
     check(&proposed.id, &proposed.tool, &entry, &args)?;
     let call = Call { id: proposed.id.clone(), tool: proposed.tool.clone(), server: None, args };
     Ok(Valid { call, entry })
@@ -52,6 +52,25 @@ fn without_nulls(mut args: Value, schema: &Value) -> Value {
         });
     }
     args
+}
+
+/// A whole number is a whole number, however it was spelled: `3.0` is `3` for the schema, the tool and an approval alike.
+fn with_plain_numbers(value: Value) -> Value {
+    match value {
+        Value::Number(number) => {
+            number.as_f64().filter(|_| number.is_f64()).and_then(whole).map_or(Value::Number(number), Value::from)
+        }
+        Value::Array(items) => items.into_iter().map(with_plain_numbers).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, with_plain_numbers(value))).collect(),
+        plain => plain,
+    }
+}
+
+/// The integer behind a float, where the float is exact.
+fn whole(float: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^53 and without a fraction, checked right before")]
+    (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i64)
 }
 
 fn quoted(text: &str) -> String {

@@ -95,7 +95,12 @@ impl Matcher for Tool {
 }
 
 fn example(context: &Context<'_>, example: &Value) -> Option<Effect> {
-    let args = example.as_object()?.clone();
+    let mut args = example.as_object()?.clone();
+    for value in args.values_mut() {
+        if let Value::String(text) = value {
+            *text = context.variables.fill(text, str::to_owned).ok()?;
+        }
+    }
     Some(Effect::Tool {
         tool: context.rule.tool.as_ref().map_or_else(|| "any".to_owned(), |t| t.get_ref().clone()),
         server: context.rule.server.as_ref().map(|s| s.get_ref().clone()),
