@@ -1,0 +1,14 @@
+//! Where programs run: what stands behind the gate's `Sandbox` port. Of all crates this one alone starts processes.
+//! Each backend says honestly what it holds back. None decides whether a program may run: that is what the `Approved`
+//! stands for that it demands.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod capture;
+mod environment;
+mod group;
+mod unconfined;
+mod watch;
+
+pub use capture::MAX_SPILL_BYTES;
+pub use unconfined::Unconfined;

@@ -1,0 +1,118 @@
+//! The backend that holds nothing back, and says so. It bounds time and memory, cleans the environment, and ends the
+//! whole group; it does not restrict files, network or processes.
+
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::process::Stdio;
+use std::time::Duration;
+
+use checkrein_contract::BoxFuture;
+use checkrein_gate::{Approved, CommandSpec, Enforcement, RunOutput, Sandbox, SandboxFailure};
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+
+use crate::capture::Capture;
+use crate::environment;
+use crate::group::Group;
+use crate::watch::{Pumps, watch};
+
+/// Runs programs with the rights of this process. Needs a tokio runtime with I/O and time.
+///
+/// Everything that a program started ends with the call, background processes included, unless it made a session of its
+/// own. A whole stream that is longer than [`MAX_SPILL_BYTES`](crate::MAX_SPILL_BYTES) is spilled up to there.
+#[derive(Clone, Debug)]
+pub struct Unconfined {
+    env: Vec<(String, String)>,
+}
+
+impl Unconfined {
+    /// Takes the host's environment and keeps what is on the list of names that may pass; never a name that speaks of a
+    /// key, token, secret, password, passphrase or credential.
+    pub fn new(env: Vec<(String, String)>) -> Self {
+        Self { env: environment::clean(env) }
+    }
+
+    async fn execute(&self, spec: CommandSpec, cancel: &CancellationToken) -> Result<RunOutput, SandboxFailure> {
+        if cancel.is_cancelled() {
+            return Ok(RunOutput { cancelled: true, ..RunOutput::default() });
+        }
+        let mut child = self.spawn(&spec)?;
+        let group = Group::led_by(child.id());
+        let (stdout_spill, stderr_spill) = spec.spill.unzip();
+        let mut stdout = Capture::new(spec.keep_bytes, stdout_spill);
+        let mut stderr = Capture::new(spec.keep_bytes, stderr_spill);
+        let ended = {
+            let (out, err) = (child.stdout.take(), child.stderr.take());
+            let mut reading = pin!(async {
+                tokio::join!(stdout.fill(out), stderr.fill(err));
+            });
+            let limit = Duration::from_millis(spec.timeout_ms);
+            watch(&mut child, group, Pumps::new(reading.as_mut()), limit, cancel).await
+        };
+        Ok(RunOutput {
+            exit: ended.status.and_then(|status| status.code()),
+            signal: ended.status.and_then(|status| status.signal()),
+            timed_out: ended.timed_out,
+            cancelled: ended.cancelled,
+            stdout: stdout.finish(),
+            stderr: stderr.finish(),
+        })
+    }
+
+    fn spawn(&self, spec: &CommandSpec) -> Result<Child, SandboxFailure> {
+        let Some((program, arguments)) = spec.argv.split_first() else {
+            return Err(SandboxFailure::NotStarted { reason: "no program was named".to_owned() });
+        };
+        // A missing folder and a missing program are the same error of the operating system.
+        if !spec.cwd.is_dir() {
+            let reason = format!("the working directory {} is no folder", spec.cwd.display());
+            return Err(SandboxFailure::NotStarted { reason });
+        }
+        let located = locate(program, &spec.cwd);
+        let mut command = Command::new(located.as_deref().unwrap_or(Path::new(program)));
+        command
+            .args(arguments)
+            .current_dir(&spec.cwd)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .envs(spec.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        command.spawn().map_err(|error| match (error.kind(), located) {
+            // The file is there, so it is what its first line asks for that is not.
+            (ErrorKind::NotFound, Some(path)) if path.exists() => {
+                SandboxFailure::NotStarted { reason: format!("the interpreter of `{program}` is missing") }
+            }
+            (ErrorKind::NotFound, _) => SandboxFailure::NoProgram { program: program.clone() },
+            _ => SandboxFailure::NotStarted { reason: error.to_string() },
+        })
+    }
+}
+
+/// A program named with a path, from the working directory; `None` for a bare name, which `PATH` finds.
+fn locate(program: &str, cwd: &Path) -> Option<PathBuf> {
+    program.contains('/').then(|| cwd.join(program))
+}
+
+impl Sandbox for Unconfined {
+    fn enforcement(&self) -> Enforcement {
+        Enforcement {
+            confines: false,
+            words: "programs run unconfined: files, network and processes are not restricted".to_owned(),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        _approved: &'a Approved,
+        command: CommandSpec,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<RunOutput, SandboxFailure>> {
+        Box::pin(self.execute(command, cancel))
+    }
+}

@@ -1,0 +1,195 @@
+//! `read`: a text file in numbered lines, a part at a time. It changes nothing, and remembers which version was seen.
+
+use checkrein_contract::{BoxFuture, CallKind, Code, Digest, Effect, Foreseen, Place, Presentation, SeenFile};
+use checkrein_gate::{Approved, Concurrency, Failure, Rendered, RunContext, Tool};
+use checkrein_policy::paths;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::files::{BINARY_PREFIX, Folders, Spot, not_text, stream};
+use crate::lines::{Lines, MAX_BYTES, MAX_LINE_CHARS, Window, numbered};
+use crate::next_call::{count, next_call, whole_line};
+use crate::off_thread::off_thread;
+
+/// Lines of one result, also as the default.
+const MAX_LINES: u64 = 2_000;
+
+/// The tool.
+pub(crate) struct Read;
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The file, relative to the project or absolute.
+    #[schemars(length(min = 1))]
+    file_path: String,
+    /// Number of the first line to show.
+    #[serde(default = "first_line")]
+    #[schemars(range(min = 1))]
+    offset: u64,
+    /// How many lines to show.
+    #[serde(default = "most_lines")]
+    #[schemars(range(min = 1, max = 2000))]
+    limit: u64,
+}
+
+fn first_line() -> u64 {
+    1
+}
+
+fn most_lines() -> u64 {
+    MAX_LINES
+}
+
+/// Why the lines end where they end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ending {
+    CutBySize,
+    MoreLines,
+    EndOfFile,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Output {
+    path: String,
+    real_path: String,
+    version: String,
+    lines: Vec<String>,
+    total: u64,
+    ending: Ending,
+    cut_lines: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_cut: Option<u64>,
+    lossy: bool,
+}
+
+impl Tool for Read {
+    type Input = Input;
+    type Output = Output;
+
+    const NAME: &'static str = "read";
+    const DESCRIPTION: &'static str = "\
+        Read a text file as numbered lines (`N: text`; the prefix is not part of the file). A long file comes in \
+        parts: the last line of a result says whether there is more and gives the exact next call. Read a file \
+        before changing it; a version that was not read can not be changed. Not for folders or binary files.";
+
+    fn kind(&self, _input: &Input) -> CallKind {
+        CallKind::Pure
+    }
+
+    fn concurrency(&self, _input: &Input) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    fn effects(&self, input: &Input, place: &Place) -> Foreseen {
+        Foreseen::of(vec![Effect::Read { path: paths::absolute(&input.file_path, place) }])
+    }
+
+    fn run<'a>(
+        &'a self,
+        approved: &'a Approved,
+        input: Input,
+        context: RunContext<'a>,
+    ) -> BoxFuture<'a, Result<Output, Failure>> {
+        Box::pin(async move {
+            let written = paths::absolute(&input.file_path, context.place);
+            let real = approved.grant().real_path(&written).to_owned();
+            let shown = paths::shown(&written, context.place);
+            off_thread(context.cancel, move |stop| read(&input, real, shown, stop)).await
+        })
+    }
+
+    fn render(&self, input: &Input, output: &Output) -> Rendered {
+        let mut text = String::new();
+        for (number, line) in (input.offset..).zip(&output.lines) {
+            text.push_str(&numbered(number, line));
+            text.push('\n');
+        }
+        if let Some(first) = output.first_cut {
+            let lines = count(output.cut_lines, "line", "lines");
+            let whole = whole_line(&input.file_path, first);
+            text.push_str(&format!("[{lines} cut at {MAX_LINE_CHARS} characters; line {first} whole: {whole}]\n"));
+        }
+        if output.lossy {
+            text.push_str("[bytes that are no UTF-8 are shown as \u{fffd}]\n");
+        }
+        text.push_str(&footer(input, output));
+        Rendered { text, cut: output.ending != Ending::EndOfFile || output.cut_lines > 0, failed: None }
+    }
+
+    fn present(&self, input: &Input, output: &Output) -> Option<Presentation> {
+        let last = (input.offset + output.lines.len() as u64).saturating_sub(1);
+        let text = match output.ending {
+            Ending::EndOfFile if output.total == 0 => "empty".to_owned(),
+            Ending::EndOfFile if input.offset == 1 => count(output.total, "line", "lines"),
+            _ => format!("lines {}-{last} of {}", input.offset, output.total),
+        };
+        Some(Presentation::Line { text })
+    }
+
+    fn sources(&self, _input: &Input, output: &Output) -> Vec<String> {
+        vec![output.path.clone()]
+    }
+
+    fn seen(&self, output: &Output) -> Vec<SeenFile> {
+        let seen = |version| SeenFile { path: output.real_path.clone(), version: Some(version) };
+        Digest::parse(&output.version).map(seen).into_iter().collect()
+    }
+
+    fn examples() -> Vec<Value> {
+        vec![json!({"file_path": "src/main.rs"}), json!({"file_path": "src/main.rs", "offset": 2001, "limit": 100})]
+    }
+}
+
+fn read(input: &Input, real: String, shown: String, stop: &CancellationToken) -> Result<Output, Failure> {
+    let opened = Spot::find(&real, &shown, Folders::MustExist).and_then(|spot| spot.open());
+    let mut opened = opened.map_err(|failure| match failure.code {
+        // Seen to be absent: the model may now create it, or create it again.
+        Code::FsNotFound => failure.having_seen(SeenFile { path: real.clone(), version: None }),
+        _ => failure,
+    })?;
+    let mut lines = Lines::new(input.offset, input.limit);
+    let version = stream(&mut opened, &shown, stop, |offset, piece| {
+        let looked_at = BINARY_PREFIX.saturating_sub(usize::try_from(offset).unwrap_or(usize::MAX)).min(piece.len());
+        if piece.get(..looked_at).is_some_and(|prefix| prefix.contains(&0)) {
+            return Err(not_text(&shown));
+        }
+        lines.take(piece);
+        Ok(())
+    })?;
+    let Window { lines, total, full, cut_lines, first_cut, lossy } = lines.finish();
+    if input.offset > total.max(1) {
+        let message = format!("`{shown}` has {}; there is no line {}", count(total, "line", "lines"), input.offset);
+        return Err(Failure::new(Code::ReadPastEnd, message));
+    }
+    let last = input.offset - 1 + lines.len() as u64;
+    let ending = match (full, last < total) {
+        (true, _) => Ending::CutBySize,
+        (false, true) => Ending::MoreLines,
+        (false, false) => Ending::EndOfFile,
+    };
+    let version = version.as_str().to_owned();
+    Ok(Output { path: shown, real_path: real, version, lines, total, ending, cut_lines, first_cut, lossy })
+}
+
+/// The last line of every result: what was shown, and how it goes on.
+fn footer(input: &Input, output: &Output) -> String {
+    let (first, total) = (input.offset, output.total);
+    let last = (first + output.lines.len() as u64).saturating_sub(1);
+    let mut next = json!({ "file_path": input.file_path, "offset": last + 1 });
+    if let (true, Some(next)) = (input.limit != MAX_LINES, next.as_object_mut()) {
+        next.insert("limit".to_owned(), json!(input.limit));
+    }
+    let rest = format!("{} more: {}", total.saturating_sub(last), next_call(Read::NAME, &next));
+    match output.ending {
+        Ending::CutBySize => {
+            format!("[cut by size: lines {first}-{last} of {total} fit into {MAX_BYTES} bytes; {rest}]")
+        }
+        Ending::MoreLines => format!("[lines {first}-{last} of {total}; {rest}]"),
+        Ending::EndOfFile if total == 0 => "[end of file: it is empty]".to_owned(),
+        Ending::EndOfFile => format!("[end of file: {}]", count(total, "line", "lines")),
+    }
+}
