@@ -1,6 +1,6 @@
 //! The one function that decides. Pure and total: same policy, call, effects and facts, same decision.
 
-use checkrein_contract::{Call, Code, Decision, Effect, Facts, TraceStep, Verdict, Winner};
+use checkrein_contract::{Call, Code, Decision, Effect, EffectWord, Facts, TraceStep, Verdict, Winner};
 
 use crate::Policy;
 
@@ -15,17 +15,19 @@ pub fn decide(policy: &Policy, _call: &Call, effects: &[Effect], facts: &Facts) 
         return Decision { verdict: Verdict::Allow, code: Code::NoEffect, reason, trace: vec![step] };
     }
     let mut trace = Vec::with_capacity(effects.len());
-    let mut worst: Option<(Verdict, Code, String)> = None;
+    let mut worst: Option<((Verdict, bool), Code, String)> = None;
     for effect in effects {
         let (step, code, reason) = judge(policy, effect, facts);
-        if worst.as_ref().is_none_or(|(verdict, ..)| step.decision > *verdict) {
-            worst = Some((step.decision, code, reason));
+        // Of two effects judged alike, the one that changes something gives the reason.
+        let rank = (step.decision, !matches!(effect.word(), EffectWord::Read | EffectWord::Metadata));
+        if worst.as_ref().is_none_or(|(worst, ..)| rank > *worst) {
+            worst = Some((rank, code, reason));
         }
         trace.push(step);
     }
     // `effects` is not empty, so there is a worst one; were it not so, the answer would still be no.
-    let (verdict, code, reason) =
-        worst.unwrap_or_else(|| (Verdict::Deny, Code::Denied, "nothing was judged".to_owned()));
+    let ((verdict, _), code, reason) =
+        worst.unwrap_or_else(|| ((Verdict::Deny, true), Code::Denied, "nothing was judged".to_owned()));
     if verdict == Verdict::Ask && policy.ask_denies {
         let reason = format!("{reason}; and this policy asks nobody (`on_ask = \"deny\"`)");
         return Decision { verdict: Verdict::Deny, code: Code::DeniedUnattended, reason, trace };

@@ -7,7 +7,10 @@
 //!
 //! - A **plain step** (neither `when` nor `else`) answers the next request, whatever it shows.
 //! - A **choice** is a maximal run of `when` steps followed by an `else` step. The first step whose condition holds
-//!   answers, `else` if none does; then the whole choice is left.
+//!   answers, `else` if none does. Then the choice is left, but for its later steps whose conditions did *not* hold at
+//!   that moment: at the next request the first of them that holds by now answers. So a choice may be written as "if,
+//!   else if, else", and as one condition after the other. When none of them holds, the step behind the choice answers,
+//!   or `else` where the script ends.
 //! - An **open run** is a maximal run of `when` steps that no `else` follows. At each request the first of its
 //!   remaining steps whose condition holds answers, and the cursor stands right behind that step. When none holds, the
 //!   run is left and the step behind it answers the same request. When there is none, the request fails as
@@ -61,8 +64,8 @@
 //!
 //! The provider is stateless. `ModelRequest::provider` brings the position (null at the beginning), and the reply or
 //! the error takes the next one back: `{"at": cursor, "times": how often the step there has answered, "passed": [steps
-//! of open runs that were passed over], "short": [repeating steps that were left early]}`, `short` only when not
-//! empty; steps counted from 0. It never holds more than one number for each step. A request that no step could answer
+//! of open runs that were passed over], "short": [repeating steps that were left early], "later": [steps of a choice
+//! that may still answer]}`, the last two only when not empty; steps counted from 0. It never holds more than one number for each step. A request that no step could answer
 //! brings back the position it came with.
 
 mod condition;

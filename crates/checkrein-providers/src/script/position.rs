@@ -22,6 +22,10 @@ pub(super) struct Position {
     /// Repeating steps that were left before they answered as often as they should.
     #[serde(default)]
     short: Vec<usize>,
+    /// Branches of the choice at the cursor that may still answer: their conditions did not hold when an earlier branch
+    /// answered.
+    #[serde(default)]
+    later: Vec<usize>,
 }
 
 impl Position {
@@ -39,10 +43,12 @@ impl Position {
     /// The form that travels.
     pub(super) fn to_value(&self) -> Value {
         let mut value = json!({ "at": self.at, "times": self.times, "passed": self.passed });
-        if let Value::Object(map) = &mut value
-            && !self.short.is_empty()
-        {
-            map.insert("short".to_owned(), json!(self.short));
+        if let Value::Object(map) = &mut value {
+            for (name, steps) in [("short", &self.short), ("later", &self.later)] {
+                if !steps.is_empty() {
+                    map.insert(name.to_owned(), json!(steps));
+                }
+            }
         }
         value
     }
@@ -52,6 +58,9 @@ impl Position {
     /// # Errors
     /// The steps whose conditions did not hold, when no step is left.
     pub(super) fn seek<'s>(&mut self, steps: &'s [Step], messages: &[Arc<Message>]) -> Result<&'s Step, Vec<&'s Step>> {
+        if let Some(step) = self.seek_later(steps, messages) {
+            return Ok(step);
+        }
         let mut refused = Vec::new();
         while let Some(step) = steps.get(self.at) {
             match &step.guard {
@@ -63,6 +72,20 @@ impl Position {
             }
         }
         Err(refused)
+    }
+
+    /// A branch that may still answer in the choice at the cursor; its `else` where the script ends with the choice.
+    fn seek_later<'s>(&mut self, steps: &'s [Step], messages: &[Arc<Message>]) -> Option<&'s Step> {
+        let later = std::mem::take(&mut self.later);
+        let run = later.first().and_then(|index| steps.get(*index)).and_then(|step| step.run)?;
+        let holds =
+            |index: &&usize| matches!(steps.get(**index).map(|s| &s.guard), Some(Guard::When(c)) if c.holds(messages));
+        self.at = match later.iter().find(holds) {
+            Some(index) => *index,
+            None if run.end < steps.len() => run.end,
+            None => run.end.saturating_sub(1),
+        };
+        steps.get(self.at).filter(|_| self.at < run.end)
     }
 
     /// Leaves a step whose condition does not hold.
@@ -81,16 +104,23 @@ impl Position {
         self.times = 0;
     }
 
-    /// Counts an answer of the step at the cursor.
-    pub(super) fn answered(&mut self, step: &Step) {
+    /// Counts an answer of the step at the cursor to a request with these messages.
+    pub(super) fn answered(&mut self, steps: &[Step], step: &Step, messages: &[Arc<Message>]) {
         self.times = self.times.saturating_add(1);
         if let Repeat::Times(times) = step.repeat
             && self.times >= times
         {
-            self.at = match step.run {
-                Some(run) if run.choice => run.end,
-                _ => self.at + 1,
+            let open = |index: &usize| match steps.get(*index).map(|step| &step.guard) {
+                Some(Guard::When(condition)) => !condition.holds(messages),
+                Some(Guard::Plain | Guard::Else) | None => false,
             };
+            match step.run {
+                Some(run) if run.choice => {
+                    self.later = (self.at + 1..run.end).filter(open).collect();
+                    self.at = run.end;
+                }
+                _ => self.at += 1,
+            }
             self.times = 0;
         }
     }

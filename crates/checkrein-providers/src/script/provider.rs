@@ -38,7 +38,7 @@ impl ScriptProvider {
         let step = position.seek(steps, &request.messages).map_err(|refused| {
             failed(ProviderFault::ScriptExhausted, self.exhausted(&refused, request), &request.provider)
         })?;
-        position.answered(step);
+        position.answered(steps, step, &request.messages);
         match &step.answer {
             Answer::Error { status, retry_after_ms } => Err(ProviderError {
                 fault: fault_of(*status),

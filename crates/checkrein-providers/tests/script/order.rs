@@ -53,6 +53,23 @@ fn a_choice_is_left_whole_after_its_first_branch_that_holds() {
     }
 }
 
+/// Shows R160: what a request shows decides which branch answers, also when the branches are meant one after the other.
+#[test]
+fn the_branches_of_a_choice_may_be_meant_one_after_the_other() {
+    let steps = CHOICE.replace("[[step]]\n    text = \"D\"", "");
+    let mut session = Session::new(&steps);
+    session.show("find", "delivered");
+    assert_eq!(session.says(), "A");
+    session.show("find", "lost");
+    assert_eq!(session.says(), "B", "its condition began to hold after the first branch had answered");
+    assert_eq!(session.close(), "");
+
+    let mut session = Session::new(&steps);
+    session.show("find", "delivered");
+    assert_eq!([session.says(), session.says()], ["A", "C"], "else answers where the script ends");
+    assert_eq!(session.close(), "");
+}
+
 #[test]
 fn an_open_run_goes_on_behind_the_step_that_answered() {
     let mut session = Session::new(OPEN);
@@ -165,8 +182,8 @@ fn the_position_alone_decides_so_another_process_goes_on_where_the_first_stopped
 fn a_position_that_is_none_is_refused() {
     let mut session = Session::new("[[step]]\ntext = \"one\"");
     session.request.provider = json!({ "cursor": 3 });
-    assert_snapshot!(session.says(), @"PROVIDER_FAILED: script:script.toml: the recorded position in the script can not be read: unknown field `cursor`, expected one of `at`, `times`, `passed`, `short`");
-    assert_snapshot!(session.close(), @"PROVIDER_FAILED: script:script.toml: the recorded position in the script can not be read: unknown field `cursor`, expected one of `at`, `times`, `passed`, `short`");
+    assert_snapshot!(session.says(), @"PROVIDER_FAILED: script:script.toml: the recorded position in the script can not be read: unknown field `cursor`, expected one of `at`, `times`, `passed`, `short`, `later`");
+    assert_snapshot!(session.close(), @"PROVIDER_FAILED: script:script.toml: the recorded position in the script can not be read: unknown field `cursor`, expected one of `at`, `times`, `passed`, `short`, `later`");
     session.request.provider = json!({ "at": u32::MAX, "times": 7, "passed": [90] });
     assert_snapshot!(session.says(), @"SCRIPT_EXHAUSTED: script:script.toml: this request is one more than the script answers; its last step is step 1");
 }
