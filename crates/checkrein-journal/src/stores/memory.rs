@@ -1,0 +1,134 @@
+//! The store that keeps events in memory: for simulations and tests that need no disk.
+//!
+//! It must not be offered for real sessions: nothing outlives the handle.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use checkrein_contract::{Digest, Event, SessionId};
+
+use crate::chain::seal;
+use crate::store::{PROPOSAL, RESUMED, STOP, resolve, status_of};
+use crate::{EventStore, FoundRow, Head, JournalError, SessionMeta, SessionRow, StoredRow};
+
+/// An event store in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sessions: Vec<Session>,
+    blobs: BTreeMap<Digest, Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct Session {
+    id: SessionId,
+    meta: SessionMeta,
+    head: Head,
+    rows: Vec<StoredRow>,
+}
+
+impl MemoryStore {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whoever panicked left whole rows: each append changes the state after everything that can fail.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn session(&self, id: &SessionId) -> Result<&Session, JournalError> {
+        let missing = || JournalError::NoSession { prefix: id.to_string() };
+        self.sessions.iter().find(|session| session.id == *id).ok_or_else(missing)
+    }
+}
+
+impl Session {
+    fn last(&self, kind: &str) -> Option<&StoredRow> {
+        self.rows.iter().rfind(|row| row.kind == kind)
+    }
+
+    fn listed(&self) -> SessionRow {
+        let steps = self.rows.iter().filter(|row| row.kind == PROPOSAL).count();
+        let stop = self.last(STOP).map(|row| (row.seq, row.body.as_str()));
+        SessionRow {
+            id: self.id.clone(),
+            created_at: self.meta.created_at,
+            task: self.meta.task.clone(),
+            model: self.meta.model.clone(),
+            head: self.head.clone(),
+            status: status_of(stop, self.last(RESUMED).map(|row| row.seq)),
+            steps: u64::try_from(steps).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl EventStore for MemoryStore {
+    fn create(&self, session: &SessionId, meta: &SessionMeta) -> Result<(), JournalError> {
+        let mut state = self.state();
+        if state.session(session).is_ok() {
+            return Err(JournalError::Exists { session: session.clone() });
+        }
+        let head = Head::genesis(session);
+        state.sessions.push(Session { id: session.clone(), meta: meta.clone(), head, rows: Vec::new() });
+        Ok(())
+    }
+
+    fn head(&self, session: &SessionId) -> Result<Head, JournalError> {
+        Ok(self.state().session(session)?.head.clone())
+    }
+
+    fn append(&self, session: &SessionId, expected: &Head, events: &[Event]) -> Result<Head, JournalError> {
+        let (sealed, head) = seal(session, expected, events)?;
+        let mut state = self.state();
+        let found = state.session(session)?.head.clone();
+        if found != *expected {
+            return Err(JournalError::Conflict { session: session.clone(), expected: expected.clone(), found });
+        }
+        let State { sessions, blobs } = &mut *state;
+        for taker in sessions.iter_mut().filter(|taker| taker.id == *session) {
+            taker.head = head.clone();
+            taker.rows.extend(sealed.iter().map(|event| event.row.clone()));
+        }
+        blobs.extend(sealed.into_iter().flat_map(|event| event.blobs).map(|b| (b.digest, b.text.into_bytes())));
+        Ok(head)
+    }
+
+    fn rows(&self, session: &SessionId, from_seq: u64, limit: usize) -> Result<Vec<StoredRow>, JournalError> {
+        let state = self.state();
+        let rows = &state.session(session)?.rows;
+        let before = usize::try_from(from_seq.saturating_sub(1)).unwrap_or(usize::MAX);
+        Ok(rows.iter().skip(before).take(limit).cloned().collect())
+    }
+
+    fn rows_of_kinds(&self, kinds: &[&str]) -> Result<Vec<FoundRow>, JournalError> {
+        let state = self.state();
+        let found = state.sessions.iter().flat_map(|session| {
+            let hashes = session.rows.iter().map(|row| Some(row.hash.clone()));
+            let paired = std::iter::once(None).chain(hashes).zip(&session.rows);
+            let wanted = paired.filter(|(_, row)| kinds.contains(&row.kind.as_str()));
+            wanted.map(|(before, row)| FoundRow { session: session.id.clone(), before, row: row.clone() })
+        });
+        Ok(found.collect())
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, JournalError> {
+        Ok(self.state().blobs.get(digest).cloned())
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionRow>, JournalError> {
+        Ok(self.state().sessions.iter().rev().map(Session::listed).collect())
+    }
+
+    fn find(&self, prefix: &str) -> Result<SessionId, JournalError> {
+        let state = self.state();
+        let fitting = state.sessions.iter().rev().filter(|session| session.id.as_str().starts_with(prefix));
+        resolve(prefix, &fitting.map(|session| session.id.clone()).collect::<Vec<_>>())
+    }
+
+    fn check(&self) -> Result<(), JournalError> {
+        Ok(())
+    }
+}

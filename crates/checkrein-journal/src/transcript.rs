@@ -1,0 +1,198 @@
+//! The transcript: what two runs of one script have in common, byte for byte.
+//!
+//! It leaves out what differs from run to run (times, durations, session ids, digests that depend on ids or paths) and gives
+//! stable names to what must stay recognisable (approvals, folders). It is for comparing and for people, and proves nothing:
+//! only an export can be verified.
+
+use checkrein_contract::{Body, Event, canonical_string};
+use serde_json::{Map, Value};
+
+/// One canonical JSON line an event, without whatever differs between two runs of the same script.
+///
+/// Left out: `at`, session ids, when an approval was asked for and expires, `duration_ms`, `binds`, `key`, `value`. Renamed
+/// wherever they occur in a text: approval ids (`approval-1` for the first one asked for), the workspace (`{root}`), the
+/// folder calls start from if it is another one (`{cwd}`), the task folder (`{folder}`), the home folder (`{home}`), each
+/// variable that is a path (`{NAME}`), session ids (`{session}`).
+pub fn transcript_lines(events: &[Event]) -> Vec<String> {
+    let names = Names::of(events);
+    events.iter().map(|event| line(event, &names)).collect()
+}
+
+fn line(event: &Event, names: &Names) -> String {
+    let mut fields = match serde_json::to_value(event) {
+        Ok(Value::Object(fields)) => fields,
+        // An event is an object by its type, and all its keys are strings.
+        Ok(_) | Err(_) => Map::new(),
+    };
+    for name in left_out(&event.body) {
+        fields.remove(*name);
+    }
+    fields.remove("at");
+    canonical_string(&names.rename(Value::Object(fields)))
+}
+
+/// The top-level fields of a body that differ between two runs of one script.
+fn left_out(body: &Body) -> &'static [&'static str] {
+    match body {
+        Body::Session(_) => &["session"],
+        Body::Decision { .. } => &["binds"],
+        Body::Ask(_) => &["session", "binds", "requested_at", "expires_at"],
+        Body::Approval { .. } => &["expires_at"],
+        Body::Started { .. } => &["key"],
+        Body::Finished(_) => &["duration_ms", "value"],
+        Body::Resumed { .. }
+        | Body::Input { .. }
+        | Body::Request { .. }
+        | Body::RequestFailed { .. }
+        | Body::Proposal { .. }
+        | Body::Check(_)
+        | Body::Hook(_)
+        | Body::Trim { .. }
+        | Body::Stop(_) => &[],
+    }
+}
+
+/// Texts that differ between runs, with the names that stand for them; the longest text first, so that a folder inside
+/// another one is recognised before the other one.
+struct Names(Vec<(String, String)>);
+
+impl Names {
+    fn of(events: &[Event]) -> Self {
+        let mut names = Self(Vec::new());
+        let mut approvals = 0_usize;
+        for event in events {
+            match &event.body {
+                Body::Session(opened) => {
+                    names.add(opened.session.as_str(), "{session}");
+                    names.add_folder(&opened.place.root, "root");
+                    names.add_folder(&opened.place.cwd, "cwd");
+                    names.add_folder(opened.folder.as_deref().unwrap_or_default(), "folder");
+                    names.add_folder(&opened.place.home, "home");
+                    for (name, value) in &opened.variables {
+                        names.add_folder(value, name);
+                    }
+                }
+                Body::Ask(request) => {
+                    names.add(request.session.as_str(), "{session}");
+                    names.add_approval(request.id.as_str(), &mut approvals);
+                }
+                Body::Approval { id, .. } => names.add_approval(id.as_str(), &mut approvals),
+                Body::Started { approval: Some(id), .. } => names.add_approval(id.as_str(), &mut approvals),
+                _ => {}
+            }
+        }
+        // A stable sort: of two equal texts the one that was named first stands.
+        names.0.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        names
+    }
+
+    fn add(&mut self, text: &str, name: &str) {
+        if !text.is_empty() && !self.knows(text) {
+            self.0.push((text.to_owned(), name.to_owned()));
+        }
+    }
+
+    fn add_folder(&mut self, path: &str, name: &str) {
+        let path = path.trim_end_matches('/');
+        // Anything but an absolute path could be an ordinary word of the texts.
+        if path.starts_with('/') {
+            self.add(path, &format!("{{{name}}}"));
+        }
+    }
+
+    fn add_approval(&mut self, id: &str, count: &mut usize) {
+        if !self.knows(id) {
+            *count = count.saturating_add(1);
+            self.add(id, &format!("approval-{count}"));
+        }
+    }
+
+    fn knows(&self, text: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == text)
+    }
+
+    fn rename(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.rename_text(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.rename(item)).collect(),
+            Value::Object(fields) => {
+                fields.into_iter().map(|(key, value)| (self.rename_text(&key), self.rename(value))).collect()
+            }
+            scalar => scalar,
+        }
+    }
+
+    fn rename_text(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(next) = rest.chars().next() {
+            let found = self.0.iter().find(|(known, _)| {
+                rest.strip_prefix(known.as_str()).is_some_and(|after| !continues(after)) && !ends_in_name(&out)
+            });
+            match found {
+                Some((known, name)) => {
+                    out.push_str(name);
+                    rest = rest.get(known.len()..).unwrap_or_default();
+                }
+                None => {
+                    out.push(next);
+                    rest = rest.get(next.len_utf8()..).unwrap_or_default();
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Whether a name goes on here: `/work/a` is not meant by `/work/ab`, `/work/a-b` or `/work/a.bak`, but by `/work/a.` and
+/// `/work/a/b`.
+fn continues(after: &str) -> bool {
+    let mut chars = after.chars();
+    match chars.next() {
+        Some('.') => chars.next().is_some_and(char::is_alphanumeric),
+        Some(next) => is_name(next),
+        None => false,
+    }
+}
+
+/// Whether what stands before belongs to the same name: `/home/sam` is not meant by `/mnt/home/sam`.
+fn ends_in_name(before: &str) -> bool {
+    before.chars().next_back().is_some_and(|last| is_name(last) || matches!(last, '.' | '}'))
+}
+
+fn is_name(char: char) -> bool {
+    char.is_alphanumeric() || matches!(char, '_' | '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        let mut names = Names(Vec::new());
+        names.add_folder("/state/s-1/work/", "root");
+        names.add_folder("/state/s-1", "state");
+        names.add_folder("/home/sam", "home");
+        names.add_folder("relative", "no");
+        names.add_folder("/", "no");
+        names.add("s-1", "{session}");
+        names
+    }
+
+    #[test]
+    fn folders_are_renamed_at_their_borders_only() {
+        let cases = [
+            ("/state/s-1/work/a.txt", "{root}/a.txt"),
+            ("cd /state/s-1/work.", "cd {root}."),
+            ("/state/s-1/work.bak /state/s-1/worker", "{state}/work.bak {state}/worker"),
+            ("PATH=/home/sam:/home/sammy", "PATH={home}:/home/sammy"),
+            ("/mnt/home/sam ../home/sam", "/mnt/home/sam ../home/sam"),
+            ("file:///home/sam", "file://{home}"),
+            ("résumé of s-1, not s-12 or xs-1", "résumé of {session}, not s-12 or xs-1"),
+            ("relative /", "relative /"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(names().rename_text(text), expected, "{text}");
+        }
+    }
+}
