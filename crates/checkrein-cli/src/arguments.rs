@@ -1,0 +1,261 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// An agent harness: the model proposes, the harness decides, the log remembers.
+#[derive(Debug, Parser)]
+#[command(name = "checkrein", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a task: a folder with a task.toml, or words
+    Run(Run),
+    /// Go on with a session that waits or was interrupted
+    Resume(Resume),
+    /// List the sessions
+    Sessions(Listing),
+    /// Show what happened in a session, and who decided it
+    Show(Show),
+    /// Print a session's journal as JSON lines
+    Export(Export),
+    /// List and answer requests for approval
+    #[command(subcommand)]
+    Approvals(Approvals),
+    /// Ask the policy
+    #[command(subcommand)]
+    Policy(Policy),
+    /// The tools that ship
+    #[command(subcommand)]
+    Tools(Tools),
+    /// The journal
+    #[command(subcommand)]
+    Journal(Journal),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// A task folder, or what to do in words
+    #[arg(required = true, num_args = 1.., value_name = "TASK")]
+    pub(crate) task: Vec<String>,
+    /// The model: script:FILE
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// A policy file, instead of the task's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// A limit, such as steps=10 (also calls, tokens, seconds, usd); may be given several times
+    #[arg(long, value_name = "LIMIT=N")]
+    pub(crate) budget: Vec<String>,
+    /// On whose behalf: person=sam, tenant=acme ...; may be given several times
+    #[arg(long = "as", value_name = "NAME=VALUE")]
+    pub(crate) identity: Vec<String>,
+    /// Nobody may be asked: what would need a yes is refused
+    #[arg(long)]
+    pub(crate) unattended: bool,
+    /// Let programs run without a sandbox
+    #[arg(long)]
+    pub(crate) unconfined: bool,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The session, or the beginning of its id
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+    /// The answer to the question that the session waits with
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) answer: Option<String>,
+    /// Who answers
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Listing {
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The session, or the beginning of its id
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The session, or the beginning of its id
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+    /// Without ids, times, durations and absolute paths: the same for every run of the same script
+    #[arg(long)]
+    pub(crate) transcript: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Approvals {
+    /// List the requests
+    List(ListApprovals),
+    /// Show one request whole
+    Show(OneApproval),
+    /// Say yes to exactly one call
+    Approve(Approve),
+    /// Say no
+    Deny(Deny),
+    /// Take a yes back
+    Revoke(Deny),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListApprovals {
+    /// Also those that are answered
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OneApproval {
+    /// The request, or the beginning of its id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    /// The request, or the beginning of its id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Who says yes (default: the name you are logged in with)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// How long the yes holds: 30m, 1h, 2d
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<String>,
+    /// The session it is meant for; another one is refused
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Deny {
+    /// The request, or the beginning of its id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Why; the model is told
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) reason: String,
+    /// Who says it (default: the name you are logged in with)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Judge one call: a bash command, or a tool with arguments. Exit code 0 allow, 10 ask, 11 deny
+    Check(PolicyCheck),
+    /// Judge recorded calls and compare with what they expect
+    Test(PolicyTest),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyCheck {
+    /// A bash command
+    #[arg(value_name = "COMMAND", required_unless_present = "tool", conflicts_with = "tool")]
+    pub(crate) command: Option<String>,
+    /// A tool, instead of a command
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Its arguments as JSON
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub(crate) args: String,
+    /// The working directory (default: this one)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Facts to take instead of looking: a JSON file with `links`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) facts: Option<PathBuf>,
+    /// The policy (default: yours, or the one that ships)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyTest {
+    /// Recorded calls: a JSON array, or JSON lines
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) fixtures: Vec<PathBuf>,
+    /// The policy for calls that name none
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Where policies that calls name are: NAME.toml
+    #[arg(long, value_name = "DIR")]
+    pub(crate) policies: Option<PathBuf>,
+    /// The project folder that the calls were recorded in
+    #[arg(long, value_name = "DIR", default_value = "/home/user/project")]
+    pub(crate) root: String,
+    /// The home folder they were recorded in
+    #[arg(long, value_name = "DIR", default_value = "/home/user")]
+    pub(crate) home: String,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tools {
+    /// List the tools
+    List(Listing),
+    /// Print the page docs/tools.md
+    Catalog,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Journal {
+    /// Prove the journal: chain and invariants
+    Verify(JournalVerify),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JournalVerify {
+    /// One session, or the beginning of its id (default: all)
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// A head noted earlier, SEQ:HASH: finds out whether newer events were removed
+    #[arg(long, value_name = "SEQ:HASH", requires = "session")]
+    pub(crate) anchor: Option<String>,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}

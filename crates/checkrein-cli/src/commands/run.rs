@@ -1,0 +1,110 @@
+//! `run` and `resume`: drive a session and show it.
+
+use std::time::Instant;
+
+use checkrein::contract::{Budget, Event, OnAsk, Outcome};
+use checkrein::{Asker, Front, HarnessError, RunOptions, Session, Task, task};
+
+use super::usage;
+use crate::arguments::{Resume, Run};
+use crate::context::Context;
+use crate::view::{JsonLines, Live, TerminalAsker, closing};
+
+pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError> {
+    let harness = context.harness()?;
+    let words = arguments.task.join(" ");
+    let mut task = match task::find_folder(&words)? {
+        Some(folder) => {
+            let folder = folder.canonicalize().map_err(|error| usage(format!("{words}: {error}")))?;
+            task::from_folder(&folder)?
+        }
+        None => task::from_words(&words, context.folder())?,
+    };
+    limits(&mut task, &arguments.budget)?;
+    for pair in &arguments.identity {
+        let (name, value) = pair.split_once('=').ok_or_else(|| usage(format!("--as {pair}: write NAME=VALUE")))?;
+        task.identity.0.insert(name.to_owned(), value.to_owned());
+    }
+    let on_ask = if arguments.unattended {
+        Some(OnAsk::Deny)
+    } else {
+        // A task that says nothing is prompted for where a person sits in front of it.
+        task.on_ask.or(Some(if context.interactive && !arguments.json { OnAsk::Prompt } else { OnAsk::Pause }))
+    };
+    let options = RunOptions {
+        model: arguments.model.clone(),
+        policy: arguments.policy.clone(),
+        on_ask,
+        unconfined: arguments.unconfined,
+    };
+    let session = harness.begin(&task, &options, front(context, arguments.json, &[]))?;
+    finish(session, context, arguments.json)
+}
+
+pub(super) fn resume(arguments: &Resume, context: &Context) -> Result<u8, HarnessError> {
+    let harness = context.harness()?;
+    let id = harness.store.find(&arguments.session)?;
+    let person = arguments.by.clone().unwrap_or_else(|| context.person.clone());
+    let answer = arguments.answer.clone().map(|text| (person, text));
+    let events = harness.store.read(&id, 1)?;
+    let session = harness.resume(&id, answer, front(context, arguments.json, &events))?;
+    finish(session, context, arguments.json)
+}
+
+/// Who watches and who is asked. `before` are the events of earlier processes.
+fn front(context: &Context, json: bool, before: &[Event]) -> Front {
+    if json {
+        return Front { observer: Box::new(JsonLines::new(context.out())), asker: None };
+    }
+    let mut live = Live::new(context.out(), context.terminal);
+    live.remember(before);
+    let asker = context.interactive.then(|| Box::new(TerminalAsker::new(context.person.clone())) as Box<dyn Asker>);
+    Front { observer: Box::new(live), asker }
+}
+
+fn finish(mut session: Session, context: &Context, json: bool) -> Result<u8, HarnessError> {
+    let started = Instant::now();
+    let outcome = drive(&mut session)?;
+    let mut out = context.out();
+    if json {
+        JsonLines::new(out).outcome(&outcome, session.state().seq() + 1);
+    } else {
+        closing(&mut *out, &outcome, session.state(), started.elapsed(), &context.program);
+    }
+    Ok(outcome.status.exit_code())
+}
+
+fn drive(session: &mut Session) -> Result<Outcome, HarnessError> {
+    let cancel = session.cancel_token();
+    super::block_on(async {
+        let interrupts = async {
+            // The first Ctrl-C ends the run in order; a second one ends the program.
+            if tokio::signal::ctrl_c().await.is_ok() {
+                cancel.cancel();
+                _ = tokio::signal::ctrl_c().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            outcome = session.drive() => outcome,
+            () = interrupts => Err(usage("interrupted twice; the journal keeps what was done")),
+        }
+    })?
+}
+
+fn limits(task: &mut Task, given: &[String]) -> Result<(), HarnessError> {
+    for pair in given {
+        let wrong = || usage(format!("--budget {pair}: write one of steps, calls, tokens, seconds, usd = a number"));
+        let (name, number) = pair.split_once('=').ok_or_else(wrong)?;
+        let Budget { steps, calls, tokens, seconds, usd } = &mut task.budget;
+        match name {
+            "steps" => *steps = number.parse().map_err(|_| wrong())?,
+            "calls" => *calls = number.parse().map_err(|_| wrong())?,
+            "tokens" => *tokens = number.parse().map_err(|_| wrong())?,
+            "seconds" => *seconds = number.parse().map_err(|_| wrong())?,
+            "usd" => *usd = Some(number.parse().map_err(|_| wrong())?),
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(())
+}

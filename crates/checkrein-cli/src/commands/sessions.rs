@@ -1,0 +1,68 @@
+//! `sessions`, `show`, `export`.
+
+use std::io::Write as _;
+
+use checkrein::{HarnessError, Observer as _};
+use serde_json::json;
+
+use crate::arguments::{Export, Listing, Show};
+use crate::context::Context;
+use crate::view::{JsonLines, Live, printable, time_of};
+
+pub(super) fn list(arguments: &Listing, context: &Context) -> Result<u8, HarnessError> {
+    let store = context.store()?;
+    let sessions = store.sessions()?;
+    let mut out = context.out();
+    if sessions.is_empty() && !arguments.json {
+        _ = writeln!(out, "no sessions yet; begin one with `{} run TASK`", context.program);
+    }
+    for row in sessions {
+        if arguments.json {
+            let line = json!({
+                "session": row.id, "task": row.task, "model": row.model, "status": row.status_word(),
+                "created_at": row.created_at, "events": row.head.seq, "journal_head": row.head.hash,
+            });
+            _ = writeln!(out, "{line}");
+        } else {
+            let task = printable(&row.task);
+            _ = writeln!(
+                out,
+                "{}  {}  {:<16} {:>4} events  {task}",
+                row.id,
+                time_of(row.created_at),
+                row.status_word(),
+                row.head.seq
+            );
+        }
+    }
+    Ok(0)
+}
+
+pub(super) fn show(arguments: &Show, context: &Context) -> Result<u8, HarnessError> {
+    let store = context.store()?;
+    let session = store.find(&arguments.session)?;
+    let events = store.read(&session, 1)?;
+    if arguments.json {
+        let mut lines = JsonLines::new(context.out());
+        events.iter().for_each(|event| lines.event(event));
+    } else {
+        let mut view = Live::replayed(context.out());
+        events.iter().for_each(|event| view.event(event));
+    }
+    Ok(0)
+}
+
+pub(super) fn export(arguments: &Export, context: &Context) -> Result<u8, HarnessError> {
+    let store = context.store()?;
+    let session = store.find(&arguments.session)?;
+    let lines = if arguments.transcript {
+        checkrein::journal::transcript_lines(&store.read(&session, 1)?)
+    } else {
+        checkrein::journal::export_lines(&*store, &session)?
+    };
+    let mut out = context.out();
+    for line in lines {
+        _ = writeln!(out, "{line}");
+    }
+    Ok(0)
+}

@@ -1,0 +1,99 @@
+//! What the front knows of its surroundings: the environment, the streams, the folders. Read once, here.
+
+use std::env;
+use std::io::{IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anstream::AutoStream;
+use checkrein::journal::EventStore;
+use checkrein::{Extensions, Harness, HarnessError, PolicyFiles, StateFolder};
+use etcetera::BaseStrategy as _;
+
+/// The surroundings.
+pub(crate) struct Context {
+    /// How the program was called, for "what to type next".
+    pub(crate) program: String,
+    /// Standard output is a terminal.
+    pub(crate) terminal: bool,
+    /// Both ends are a terminal: a person can be asked.
+    pub(crate) interactive: bool,
+    /// The name the person is logged in with.
+    pub(crate) person: String,
+    state: PathBuf,
+    config: Option<PathBuf>,
+    person_home: PathBuf,
+    folder: PathBuf,
+}
+
+impl Context {
+    pub(crate) fn from_environment() -> Self {
+        let folders = etcetera::choose_base_strategy().ok();
+        let person_home = folders.as_ref().map_or_else(PathBuf::new, |folders| folders.home_dir().to_path_buf());
+        let state = env::var_os("CHECKREIN_HOME").filter(|path| !path.is_empty()).map_or_else(
+            || folders.as_ref().map_or_else(|| PathBuf::from(".checkrein-state"), |f| f.data_dir().join("checkrein")),
+            PathBuf::from,
+        );
+        let person = ["USER", "LOGNAME"].iter().find_map(|name| env::var(name).ok()).filter(|name| !name.is_empty());
+        let terminal = std::io::stdout().is_terminal();
+        Self {
+            program: env::args().next().filter(|name| !name.is_empty()).unwrap_or_else(|| "checkrein".to_owned()),
+            terminal,
+            interactive: terminal && std::io::stdin().is_terminal(),
+            person: person.unwrap_or_else(|| "someone".to_owned()),
+            state,
+            config: folders.as_ref().map(|folders| folders.config_dir().join("checkrein")),
+            person_home,
+            folder: env::current_dir().unwrap_or_default(),
+        }
+    }
+
+    /// The folder the person stands in.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The person's home folder.
+    pub(crate) fn person_home(&self) -> &Path {
+        &self.person_home
+    }
+
+    /// Policies of the machine and of the person.
+    pub(crate) fn policies(&self) -> Result<PolicyFiles, HarnessError> {
+        PolicyFiles::read(self.config.as_deref())
+    }
+
+    /// The journal.
+    pub(crate) fn store(&self) -> Result<Arc<dyn EventStore>, HarnessError> {
+        Ok(self.harness()?.store)
+    }
+
+    /// Everything a session needs from here.
+    pub(crate) fn harness(&self) -> Result<Harness, HarnessError> {
+        let home = StateFolder::open(&self.state)?;
+        let store = checkrein::open_journal(&home)?;
+        Ok(Harness {
+            store,
+            home,
+            policies: self.policies()?,
+            environment: env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
+            person_home: self.person_home.clone(),
+            folder: self.folder.clone(),
+            extensions: Extensions::default(),
+        })
+    }
+
+    /// Standard output, coloured where that is wanted.
+    pub(crate) fn out(&self) -> Box<dyn Write + Send> {
+        Box::new(AutoStream::auto(std::io::stdout()))
+    }
+
+    /// Says what went wrong, on standard error.
+    pub(crate) fn complain(&self, message: &str) {
+        let mut stream = AutoStream::auto(std::io::stderr());
+        let red = anstyle::AnsiColor::Red.on_default().bold();
+        _ = writeln!(stream, "{red}error{red:#}: {message}");
+    }
+}

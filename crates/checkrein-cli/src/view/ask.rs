@@ -1,0 +1,90 @@
+//! Questions to the person at the terminal.
+
+use std::io::{BufRead as _, Write};
+
+use anstream::AutoStream;
+use checkrein::Asker;
+use checkrein::contract::{Answer, ApprovalRequest};
+
+use super::phrases::{arguments_in_lines, printable};
+
+/// Asks on standard output, reads from standard input.
+pub(crate) struct TerminalAsker {
+    person: String,
+    out: AutoStream<std::io::Stdout>,
+}
+
+impl TerminalAsker {
+    pub(crate) fn new(person: String) -> Self {
+        Self { person, out: AutoStream::auto(std::io::stdout()) }
+    }
+
+    fn say(&mut self, text: &str) {
+        _ = write!(self.out, "{text}");
+        _ = self.out.flush();
+    }
+
+    /// A line, or `None` at the end of the input.
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        match std::io::stdin().lock().read_line(&mut line) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(line.trim().to_owned()),
+        }
+    }
+
+    fn details(&mut self, request: &ApprovalRequest) {
+        let mut text = String::new();
+        for effect in &request.effects {
+            text.push_str(&format!(
+                "      would do  {}\n",
+                printable(&serde_json::to_string(effect).unwrap_or_default())
+            ));
+        }
+        for (name, value) in &request.identity.0 {
+            text.push_str(&format!("      for       {}: {}\n", printable(name), printable(value)));
+        }
+        text.push_str(&format!("      request   {} (binds {})\n", request.id, request.binds.short()));
+        self.say(&text);
+    }
+}
+
+impl Asker for TerminalAsker {
+    fn approval(&mut self, request: &ApprovalRequest) -> Option<(String, Answer)> {
+        let bold = anstyle::Style::new().bold();
+        self.say(&format!(
+            "  {bold}? {} needs your yes{bold:#}: {}\n",
+            printable(&request.tool),
+            printable(&request.reason)
+        ));
+        for (name, value) in arguments_in_lines(&request.arguments) {
+            let value = value.replace('\n', "\n                ");
+            self.say(&format!("      {name:<9} {value}\n"));
+        }
+        loop {
+            self.say("    [y] yes, once   [n] no   [d] details   [l] later: ");
+            let word = self.line()?;
+            match word.to_lowercase().as_str() {
+                "y" | "yes" => {
+                    let expires_at = request.expires_at;
+                    return Some((self.person.clone(), Answer::Approved { expires_at, uses: 1 }));
+                }
+                "n" | "no" => {
+                    self.say("    why not? (the model is told; may be empty): ");
+                    let reason = self.line().unwrap_or_default();
+                    return Some((self.person.clone(), Answer::Denied { reason }));
+                }
+                "d" | "details" => self.details(request),
+                "l" | "later" => return None,
+                _ => {}
+            }
+        }
+    }
+
+    fn input(&mut self, question: &str) -> Option<(String, String)> {
+        let bold = anstyle::Style::new().bold();
+        self.say(&format!("  {bold}?{bold:#} {}\n    your answer (empty: later): ", printable(question)));
+        let answer = self.line()?;
+        (!answer.is_empty()).then(|| (self.person.clone(), answer))
+    }
+}

@@ -1,0 +1,46 @@
+//! JSON lines, for programs that watch a session.
+
+use std::io::Write;
+
+use checkrein::Observer;
+use checkrein::contract::{EVENT_VERSION, Event, Outcome};
+use serde_json::{Value, json};
+
+/// The kinds of events that the documented lines show. The journal holds a few more, for its own proofs.
+const SHOWN: &[&str] = &["session", "proposal", "decision", "ask", "approval", "started", "finished", "trim", "stop"];
+
+/// Writes a line for each event.
+pub(crate) struct JsonLines {
+    out: Box<dyn Write + Send>,
+}
+
+impl JsonLines {
+    pub(crate) fn new(out: Box<dyn Write + Send>) -> Self {
+        Self { out }
+    }
+
+    /// The last line.
+    pub(crate) fn outcome(&mut self, outcome: &Outcome, seq: u64) {
+        let mut line = json!({ "v": EVENT_VERSION, "seq": seq, "type": "outcome", "by": "code" });
+        if let (Some(line), Ok(Value::Object(fields))) = (line.as_object_mut(), serde_json::to_value(outcome)) {
+            line.extend(fields);
+        }
+        self.line(&line);
+    }
+
+    fn line(&mut self, line: &Value) {
+        // A reader that went away is no reason to stop the session.
+        _ = writeln!(self.out, "{line}");
+        _ = self.out.flush();
+    }
+}
+
+impl Observer for JsonLines {
+    fn event(&mut self, event: &Event) {
+        if SHOWN.contains(&event.body.kind()) {
+            if let Ok(line) = serde_json::to_value(event) {
+                self.line(&line);
+            }
+        }
+    }
+}

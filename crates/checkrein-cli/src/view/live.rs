@@ -1,0 +1,319 @@
+//! A session as it happens: the model's words, one line a call with its decision, diffs, results, and a spinner while
+//! something takes long. `show` prints finished sessions through the same code.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use checkrein::Observer;
+use checkrein::contract::{
+    Actor, Answer, Body, CallId, CheckRound, Code, Decision, Effect, EffectWord, Event, Finished, FinishedAs,
+    Presentation, ProposalKind, ProposedCall, SessionOpened, TraceStep, Verdict, Winner,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+
+use super::phrases::{call_in_a_line, printable, time_of};
+
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+const GREEN: Style = AnsiColor::Green.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+
+/// How many lines of a result are shown.
+const RESULT_LINES: usize = 8;
+/// How many lines of a diff are shown.
+const DIFF_LINES: usize = 60;
+
+/// Prints a session.
+pub(crate) struct Live {
+    out: Box<dyn Write + Send>,
+    /// The model's text comes in pieces before its event does.
+    streams: bool,
+    terminal: bool,
+    /// The cursor stands in a line of the model's text.
+    in_text: bool,
+    /// A reply has begun; it is set off from what stands above.
+    in_reply: bool,
+    calls: BTreeMap<CallId, (String, Value)>,
+    spinner: Option<ProgressBar>,
+}
+
+impl Live {
+    /// For a session that is running.
+    pub(crate) fn new(out: Box<dyn Write + Send>, terminal: bool) -> Self {
+        Self { out, streams: true, terminal, in_text: false, in_reply: false, calls: BTreeMap::new(), spinner: None }
+    }
+
+    /// For one that is read from the journal.
+    pub(crate) fn replayed(out: Box<dyn Write + Send>) -> Self {
+        Self { streams: false, ..Self::new(out, false) }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.still();
+        if self.in_text {
+            _ = writeln!(self.out);
+            self.in_text = false;
+        }
+        // A reader that went away is no reason to stop the session.
+        _ = writeln!(self.out, "{text}");
+        _ = self.out.flush();
+    }
+
+    /// Ends the spinner.
+    fn still(&mut self) {
+        if let Some(spinner) = self.spinner.take() {
+            spinner.finish_and_clear();
+        }
+    }
+
+    fn session(&mut self, opened: &SessionOpened) {
+        self.line(&format!(
+            "{BOLD}{}{BOLD:#}  {DIM}session {}, {}{DIM:#}",
+            printable(&opened.task),
+            opened.session,
+            printable(&opened.model)
+        ));
+        self.line(&format!("{DIM}in {}{DIM:#}", printable(&opened.place.root)));
+        let trusted = opened.folder.is_some()
+            && opened.policy.iter().any(|source| source.layer == checkrein::contract::Layer::Project);
+        if trusted {
+            self.line(&format!("{DIM}the policy of this task folder counts, since you named the folder{DIM:#}"));
+        }
+        match &opened.unconfined_by {
+            Some(by) => self.line(&format!("{YELLOW}note{YELLOW:#}: {} (allowed by: {by})", opened.confinement)),
+            None => self.line(&format!("{YELLOW}note{YELLOW:#}: {}; each is asked about", opened.confinement)),
+        }
+        if !self.streams {
+            self.line(&format!("\n{BOLD}{}{BOLD:#}", printable(&opened.prompt)));
+        }
+    }
+
+    fn decision(&mut self, call: &CallId, tool: &str, decision: &Decision) {
+        let args = self.calls.get(call).map(|(_, args)| call_in_a_line(args)).unwrap_or_default();
+        let (style, word) = match decision.verdict {
+            Verdict::Allow => (GREEN, "allow"),
+            Verdict::Ask => (YELLOW, "ask"),
+            Verdict::Deny => (RED, "deny"),
+        };
+        let why = why(decision);
+        self.line(&format!("  {BOLD}{}{BOLD:#} {args}  {style}{word}{style:#} {DIM}{why}{DIM:#}", printable(tool)));
+    }
+
+    fn started(&mut self, call: &CallId) {
+        if !self.terminal || !self.streams {
+            return;
+        }
+        let Some((tool, args)) = self.calls.get(call) else { return };
+        let spinner = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("    {spinner} {msg} {elapsed}") {
+            spinner.set_style(style);
+        }
+        spinner.set_message(format!("{} {}", printable(tool), call_in_a_line(args)));
+        spinner.enable_steady_tick(Duration::from_millis(120));
+        self.spinner = Some(spinner);
+    }
+
+    fn finished(&mut self, finished: &Finished) {
+        self.still();
+        let took = if finished.duration_ms >= 100 && self.streams {
+            format!(" {DIM}{:.1} s{DIM:#}", finished.duration_ms as f64 / 1_000.0)
+        } else {
+            String::new()
+        };
+        if let Some(code) = finished.code {
+            let message = message_of(&finished.text);
+            let style = if finished.ended == FinishedAs::Refused { YELLOW } else { RED };
+            self.line(&format!("    {style}{code}{style:#} {}{took}", printable(&message)));
+            return;
+        }
+        match &finished.shown {
+            Some(Presentation::Diff { text, .. }) => {
+                self.diff(text);
+                if !took.is_empty() {
+                    self.line(&format!("   {took}"));
+                }
+            }
+            Some(Presentation::Line { text }) => self.line(&format!("    {}{took}", printable(text))),
+            None => self.result(&finished.text, &took),
+        }
+    }
+
+    /// The end of a result says most: how a test run ended, how much was read.
+    fn result(&mut self, text: &str, took: &str) {
+        let text = printable(text.trim_end());
+        let lines: Vec<&str> = text.lines().collect();
+        let skipped = lines.len().saturating_sub(RESULT_LINES);
+        if skipped > 0 {
+            self.line(&format!("    {DIM}... {skipped} lines above{DIM:#}"));
+        }
+        let last = lines.len().saturating_sub(1);
+        for (index, line) in lines.iter().enumerate().skip(skipped) {
+            let end = if index == last { took } else { "" };
+            let short: String = line.chars().take(160).collect();
+            self.line(&format!("    {DIM}{short}{DIM:#}{end}"));
+        }
+    }
+
+    fn diff(&mut self, text: &str) {
+        let text = printable(text.trim_end());
+        for line in text.lines().take(DIFF_LINES) {
+            let style = match line.chars().next() {
+                Some('+') => GREEN,
+                Some('-') => RED,
+                _ => DIM,
+            };
+            self.line(&format!("    {style}{line}{style:#}"));
+        }
+        let more = text.lines().count().saturating_sub(DIFF_LINES);
+        if more > 0 {
+            self.line(&format!("    {DIM}... {more} more lines{DIM:#}"));
+        }
+    }
+
+    /// Remembers the calls of an earlier process, so that a resumed session shows them in full.
+    pub(crate) fn remember(&mut self, events: &[Event]) {
+        for event in events {
+            if let Body::Proposal { calls, .. } | Body::Check(CheckRound { calls, .. }) = &event.body {
+                self.know(calls);
+            }
+        }
+    }
+
+    fn know(&mut self, calls: &[ProposedCall]) {
+        for call in calls {
+            self.calls.insert(call.id.clone(), (call.tool.clone(), call.args.clone()));
+        }
+    }
+
+    fn proposal(&mut self, kind: ProposalKind, text: &str, defect: Option<Code>) {
+        if !self.streams && !text.is_empty() {
+            self.line(&format!("\n{}", printable(text)));
+        }
+        if self.in_text {
+            _ = writeln!(self.out);
+            self.in_text = false;
+        }
+        self.in_reply = false;
+        if kind == ProposalKind::Malformed {
+            let code = defect.map_or("it is empty", Code::as_str);
+            self.line(&format!("  {RED}this reply can not be used{RED:#} {DIM}{code}{DIM:#}"));
+        }
+    }
+
+    fn approval(&mut self, by: &Actor, at: u64, id: &str, answer: &Answer) {
+        let by = printable(&by.to_string());
+        let said = match answer {
+            Answer::Approved { expires_at, .. } => {
+                format!("{GREEN}yes{GREEN:#} {DIM}until {}{DIM:#}", time_of(*expires_at))
+            }
+            Answer::Denied { reason } => format!("{RED}no{RED:#} {}", printable(reason)),
+            Answer::Revoked { reason } => format!("{RED}takes the yes back{RED:#} {}", printable(reason)),
+        };
+        let when = if self.streams { String::new() } else { format!(" {DIM}at {}{DIM:#}", time_of(at)) };
+        self.line(&format!("    {by} says {said} {DIM}to {id}{DIM:#}{when}"));
+    }
+}
+
+impl Observer for Live {
+    fn event(&mut self, event: &Event) {
+        match &event.body {
+            Body::Session(opened) => self.session(opened),
+            Body::Proposal { kind, text, calls, defect, .. } => {
+                self.know(calls);
+                self.proposal(*kind, text, *defect);
+            }
+            Body::Check(round) => {
+                self.know(&round.calls);
+                self.line(&format!("\n{DIM}the harness checks the work{DIM:#}"));
+            }
+            Body::Hook(note) => {
+                self.line(&format!(
+                    "  {YELLOW}{}{YELLOW:#} changed the arguments of {}",
+                    printable(&event.by.to_string()),
+                    note.call
+                ));
+                if let Some((_, args)) = self.calls.get_mut(&note.call) {
+                    *args = note.new.clone();
+                }
+            }
+            Body::Decision { call, tool, decision, .. } => self.decision(call, tool, decision),
+            Body::Ask(request) => self.line(&format!("    {DIM}asked as {}{DIM:#}", request.id)),
+            Body::Approval { id, answer } => self.approval(&event.by, event.at, id.as_str(), answer),
+            Body::Started { call, .. } => self.started(call),
+            Body::Finished(finished) => self.finished(finished),
+            Body::Trim { results, .. } => {
+                self.line(&format!("{DIM}{} older results are left out of this request{DIM:#}", results.len()));
+            }
+            Body::Request { last: Some(limit), .. } => {
+                self.line(&format!(
+                    "{YELLOW}the budget for {limit} is spent{YELLOW:#}; the model is asked for a last answer"
+                ));
+            }
+            // The last failure is the reason that the stop gives.
+            Body::RequestFailed { reason, retry: true, .. } => {
+                self.line(&format!(
+                    "  {YELLOW}the model could not answer{YELLOW:#}: {}; trying again",
+                    printable(reason)
+                ));
+            }
+            Body::Resumed { .. } => self.line(&format!("{DIM}resumed{DIM:#}")),
+            Body::Input { text, .. } => {
+                self.line(&format!("    {} answers: {}", printable(&event.by.to_string()), printable(text)));
+            }
+            Body::Stop(stop) if !self.streams => {
+                self.line(&format!("{BOLD}{}{BOLD:#} {}", stop.status, printable(&stop.reason)));
+            }
+            Body::Request { .. } | Body::RequestFailed { .. } | Body::Stop(_) => {}
+        }
+    }
+
+    fn text(&mut self, piece: &str) {
+        self.still();
+        if !self.in_reply {
+            self.in_reply = true;
+            _ = writeln!(self.out);
+        }
+        _ = write!(self.out, "{}", printable(piece));
+        _ = self.out.flush();
+        self.in_text = !piece.ends_with('\n');
+    }
+
+    fn void(&mut self) {
+        self.in_reply = false;
+        if self.in_text {
+            self.line(&format!(" {DIM}[broken off]{DIM:#}"));
+        }
+    }
+}
+
+/// What decided, in a few words.
+fn why(decision: &Decision) -> String {
+    // Of several effects the one that changes something says more than the one that reads.
+    let telling = |step: &&TraceStep| match step.effect.as_ref().map(Effect::word) {
+        Some(EffectWord::Read | EffectWord::Metadata) => 0,
+        Some(_) => 2,
+        None => 1,
+    };
+    let winner = decision.trace.iter().filter(|step| step.decision == decision.verdict).max_by_key(telling);
+    match winner.map(|step| &step.winner) {
+        Some(Winner::Rule(rule)) => format!("{} ({}:{}) {}", rule.rule, short(&rule.file), rule.line, decision.reason),
+        Some(Winner::NoEffect) => String::new(),
+        Some(_) => decision.reason.clone(),
+        None => decision.code.to_string(),
+    }
+}
+
+fn short(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
+/// The message inside the one shape of errors.
+fn message_of(text: &str) -> String {
+    let value: Option<Value> = serde_json::from_str(text).ok();
+    let message = value.as_ref().and_then(|value| value.get("message")).and_then(Value::as_str);
+    message.unwrap_or(text).to_owned()
+}

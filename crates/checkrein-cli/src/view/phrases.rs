@@ -1,0 +1,70 @@
+//! Short texts for people: calls, arguments, times.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// Longest text of a call in one line, characters.
+const MAX_CALL: usize = 100;
+/// Arguments that say most about a call, most telling first.
+const TELLING: &[&str] = &["command", "file_path", "path", "pattern", "question", "name", "run", "file", "json"];
+
+/// A text that can not steer a terminal: control characters are shown as such, direction marks too.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let steers =
+            c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if steers && !matches!(c, '\n' | '\t') {
+            _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A call in one line: its most telling argument, or all of them.
+pub(crate) fn call_in_a_line(args: &Value) -> String {
+    let text = match args {
+        Value::Object(map) => match TELLING.iter().find_map(|name| map.get(*name)) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Array(words)) => words
+                .iter()
+                .map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned))
+                .collect::<Vec<_>>()
+                .join(" "),
+            _ => {
+                let pairs = map.iter().map(|(name, value)| format!("{name}={}", plain(value)));
+                pairs.collect::<Vec<_>>().join(" ")
+            }
+        },
+        other => plain(other),
+    };
+    let line = printable(&text.replace(['\n', '\t'], " "));
+    match line.char_indices().nth(MAX_CALL) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+/// All arguments, one a line.
+pub(crate) fn arguments_in_lines(args: &Value) -> Vec<(String, String)> {
+    match args {
+        Value::Object(map) => map.iter().map(|(name, value)| (printable(name), printable(&plain(value)))).collect(),
+        other => vec![("arguments".to_owned(), printable(&plain(other)))],
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A time of day for people, in their time zone. `ms` since 1970.
+pub(crate) fn time_of(ms: u64) -> String {
+    let stamp = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    match stamp {
+        Some(stamp) => stamp.to_zoned_datetime(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+        None => "?".to_owned(),
+    }
+}

@@ -1,0 +1,11 @@
+//! Black-box tests of the real binary: what a user types, and what the world looks like afterwards.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bad_input;
+mod context;
+mod examples;
+mod kills;
+mod looping;
+mod pauses;

@@ -1,0 +1,71 @@
+//! Asking a policy about one call without a session, for `policy check` and for tests of policies.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use checkrein_contract::{Answered, Call, CallId, Decision, Effect, Facts, Identity, Place, PolicySource, ToolSpec};
+use checkrein_facts::HostFacts;
+use checkrein_gate::FactSource as _;
+use checkrein_policy::fixtures::{FixtureContext, foresee};
+use checkrein_policy::{Policy, decide, foreign_tools};
+use serde_json::Value;
+
+use crate::HarnessError;
+use crate::policies::PolicyFiles;
+use crate::setup::load_policy;
+
+/// A call with its decision.
+#[derive(Clone, Debug)]
+pub struct CheckedCall {
+    /// What it would do.
+    pub effects: Vec<Effect>,
+    /// The decision.
+    pub decision: Decision,
+}
+
+/// The policy that would hold in a place: floor, machine, person, and these files or the default.
+///
+/// # Errors
+/// [`HarnessError::File`] for a mistake in one of them.
+pub fn policy_for(files: &PolicyFiles, own: &[PolicySource], place: &Place) -> Result<Arc<Policy>, HarnessError> {
+    let nowhere = vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())];
+    load_policy(&files.with_task(own), place, &Identity::default(), &nowhere)
+}
+
+/// Judges one call: a bash command line, or a tool by the names other harnesses use. `stated` are facts to take instead of
+/// looking at this machine.
+///
+/// # Errors
+/// [`HarnessError`] when the built-in manifests can not be read.
+pub async fn check_call(
+    policy: &Policy,
+    tool: &str,
+    args: Value,
+    place: &Place,
+    stated: Option<&FixtureContext>,
+) -> Result<CheckedCall, HarnessError> {
+    let call = Call { id: CallId::new("check"), tool: tool.to_owned(), server: None, args };
+    let foreseen = foresee(&call, &foreign_tools()?, place);
+    let facts = match stated {
+        Some(stated) => stated.answer(&foreseen.questions),
+        None => {
+            let mut facts = Facts::default();
+            for question in foreseen.questions {
+                let answer = HostFacts.answer(&question).await;
+                facts.0.push(Answered { question, answer });
+            }
+            facts
+        }
+    };
+    let decision = decide(policy, &call, &foreseen.effects, &facts);
+    Ok(CheckedCall { effects: foreseen.effects, decision })
+}
+
+/// What models are told about the tools that ship, sorted by name.
+///
+/// # Errors
+/// [`HarnessError::Registry`] when one of them can not be registered.
+pub fn shipped_tools() -> Result<Vec<ToolSpec>, HarnessError> {
+    let task = crate::task::from_words("list the tools", Path::new("/dev/null"))?;
+    Ok(crate::defaults::registry(&task)?.specs())
+}

@@ -1,0 +1,109 @@
+//! The driver: carries out what the state says comes next, records what happened, and does nothing else.
+//!
+//! It names no tool. Every call takes the one way through the gate, the model's and the harness's own alike.
+
+mod ask;
+mod group;
+mod request;
+mod scene;
+
+use std::sync::Arc;
+
+use checkrein_contract::{
+    Actor, Body, CallId, Check, CheckRound, Code, ContextPolicy, Outcome, ProposedCall, Provider, Status, Stop,
+};
+use checkrein_gate::{Clock, Gate, Recorder, Spill};
+use checkrein_session::{Next, State, close_unstarted};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::HarnessError;
+use crate::log::SessionLog;
+use crate::observer::Asker;
+
+pub(crate) use ask::APPROVAL_MS;
+
+/// A session that can be driven.
+pub struct Session {
+    pub(crate) log: SessionLog,
+    pub(crate) gate: Gate,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) context: Box<dyn ContextPolicy>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) spill: Arc<dyn Spill>,
+    pub(crate) asker: Option<Box<dyn Asker>>,
+    pub(crate) cancel: CancellationToken,
+    /// What the provider wants back with a retry; the journal has it only after a reply.
+    pub(crate) retry: Option<Value>,
+    /// The host-only tool that runs checks.
+    pub(crate) checker: String,
+}
+
+impl Session {
+    /// The state.
+    pub fn state(&self) -> &State {
+        &self.log.state
+    }
+
+    /// Fires when the run is to end; what runs is ended, what has not started is closed as such.
+    pub fn cancel_token(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+
+    /// Drives the session until it stops, for good or until a person answers.
+    ///
+    /// # Errors
+    /// [`HarnessError`] when the journal can not be written. Nothing has run that is not recorded as started.
+    pub async fn drive(&mut self) -> Result<Outcome, HarnessError> {
+        loop {
+            let now = self.clock.now_ms();
+            let next = self.log.state.next(now);
+            if self.cancel.is_cancelled() && !matches!(next, Next::Stop(_) | Next::Stopped(_)) {
+                self.cancelled()?;
+                continue;
+            }
+            match next {
+                Next::Request => self.request().await?,
+                Next::Decide { calls, by_harness, refused } => self.group(calls, by_harness, refused).await?,
+                Next::Ask { calls } => self.ask(&calls)?,
+                Next::Check { round, checks } => self.check(round, &checks)?,
+                Next::Stop(stop) => self.stop(stop)?,
+                Next::Stopped(_) => {
+                    return Ok(self.log.state.outcome(self.log.head().hash.clone(), self.clock.now_ms()));
+                }
+            }
+        }
+    }
+
+    fn check(&mut self, round: u32, checks: &[Check]) -> Result<(), HarnessError> {
+        let calls = checks.iter().enumerate().map(|(index, check)| ProposedCall {
+            id: CallId::new(format!("v{round}-{}", index + 1)),
+            tool: self.checker.clone(),
+            args: serde_json::to_value(check).unwrap_or_default(),
+            raw: false,
+            parallel: false,
+        });
+        let round = CheckRound { round, calls: calls.collect() };
+        self.log.record(Actor::Code, Body::Check(round))?;
+        Ok(())
+    }
+
+    fn stop(&mut self, mut stop: Stop) -> Result<(), HarnessError> {
+        if stop.status == Status::Completed {
+            if let Err(error) = self.provider.close(self.log.state.provider()) {
+                stop = Stop { status: Status::Failed, code: error.code(), reason: error.message, limit: None };
+            }
+        }
+        self.log.record(Actor::Code, Body::Stop(stop))?;
+        self.log.flush()?;
+        Ok(())
+    }
+
+    fn cancelled(&mut self) -> Result<(), HarnessError> {
+        for end in close_unstarted(&self.log.state) {
+            self.log.record(Actor::Code, Body::Finished(Box::new(end)))?;
+        }
+        let reason = "a person interrupted the run".to_owned();
+        self.stop(Stop { status: Status::Cancelled, code: Code::Interrupted, reason, limit: None })
+    }
+}

@@ -1,0 +1,82 @@
+//! Asking a person: the exact call goes into the journal first, then either to the terminal or to whoever comes later.
+
+use checkrein_contract::{
+    Actor, ApprovalId, ApprovalRequest, Body, CallId, Code, Digest, OnAsk, Status, Stop, Verdict,
+};
+use checkrein_gate::{Judged, Recorder, Refused};
+
+use super::Session;
+use crate::HarnessError;
+
+/// How long a request waits for an answer, and a yes for its use: 24 hours, in milliseconds.
+pub(crate) const APPROVAL_MS: u64 = 24 * 60 * 60 * 1_000;
+
+impl Session {
+    /// Records a request for every call of the group that needs one and has none; `true` when the group has to wait.
+    pub(super) fn raise_asks(&mut self, outcomes: &[Result<Judged, Refused>]) -> Result<bool, HarnessError> {
+        if self.log.state.opened().on_ask == OnAsk::Deny {
+            return Ok(false);
+        }
+        let mut waits = false;
+        for judged in outcomes.iter().flatten().filter(|judged| judged.decision().verdict == Verdict::Ask) {
+            if self.log.state.approval_for(&judged.call().id).is_some() {
+                continue;
+            }
+            let request = self.approval_request(judged);
+            self.log.record(Actor::Code, Body::Ask(Box::new(request)))?;
+            waits = true;
+        }
+        Ok(waits)
+    }
+
+    fn approval_request(&self, judged: &Judged) -> ApprovalRequest {
+        let opened = self.log.state.opened();
+        let now = self.clock.now_ms();
+        let call = judged.call();
+        ApprovalRequest {
+            id: approval_id(&opened.session, &call.id, self.log.state.seq() + 1),
+            session: opened.session.clone(),
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: call.args.clone(),
+            effects: judged.effects().to_vec(),
+            reason: judged.decision().reason.clone(),
+            binds: judged.binds().clone(),
+            identity: opened.identity.clone(),
+            policy: opened.policy_digest.clone(),
+            requested_at: now,
+            expires_at: now.saturating_add(APPROVAL_MS),
+        }
+    }
+
+    /// Puts waiting requests to the person at the terminal, or pauses.
+    pub(super) fn ask(&mut self, calls: &[CallId]) -> Result<(), HarnessError> {
+        // The question is durable before anybody can answer it.
+        self.log.flush()?;
+        let prompt = self.log.state.opened().on_ask == OnAsk::Prompt;
+        let requests = calls.iter().filter_map(|call| self.log.state.approval_for(call));
+        let requests: Vec<ApprovalRequest> = requests.map(|approval| approval.request().clone()).collect();
+        if let Some(asker) = self.asker.as_mut().filter(|_| prompt) {
+            for request in &requests {
+                let Some((person, answer)) = asker.approval(request) else {
+                    return self.pause(&requests);
+                };
+                self.log.record(Actor::Person(person), Body::Approval { id: request.id.clone(), answer })?;
+            }
+            self.log.flush()?;
+            return Ok(());
+        }
+        self.pause(&requests)
+    }
+
+    fn pause(&mut self, requests: &[ApprovalRequest]) -> Result<(), HarnessError> {
+        let tools: Vec<_> = requests.iter().map(|request| format!("`{}`", request.tool)).collect();
+        let reason = format!("a person's yes is needed for {}", tools.join(" and "));
+        self.stop(Stop { status: Status::NeedsApproval, code: Code::NeedsApproval, reason, limit: None })
+    }
+}
+
+fn approval_id(session: &checkrein_contract::SessionId, call: &CallId, seq: u64) -> ApprovalId {
+    let digest = Digest::of(format!("{session}/{call}/{seq}").as_bytes());
+    ApprovalId::new(format!("a-{}", digest.as_str().get(..10).unwrap_or_default()))
+}

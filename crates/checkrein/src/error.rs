@@ -1,0 +1,96 @@
+//! Errors of the facade, for the operator: what, where, and what to do next.
+
+use std::path::PathBuf;
+
+use checkrein_contract::{Code, Status};
+use checkrein_gate::{RecordFailure, RegistryError};
+use checkrein_journal::JournalError;
+use checkrein_session::ApplyError;
+use checkrein_toml::FileError;
+use thiserror::Error;
+
+/// Something that keeps a session from beginning or going on. A call that is refused or fails is not one of these.
+#[derive(Debug, Error)]
+pub enum HarnessError {
+    /// A file that a person wrote has a mistake.
+    #[error("{0}")]
+    File(#[from] FileError),
+    /// A file that a task names can not be read.
+    #[error("{path}: {reason}", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The task as a whole can not be run.
+    #[error("{0}")]
+    Task(String),
+    /// A tool can not be registered.
+    #[error("{0}")]
+    Registry(#[from] RegistryError),
+    /// The state folder can not be used.
+    #[error("the state folder {path} can not be used: {reason}", path = path.display())]
+    State {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The workspace can not be made.
+    #[error("the workspace {path} can not be made: {reason}", path = path.display())]
+    Workspace {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The journal says no.
+    #[error("{0}")]
+    Journal(#[from] JournalError),
+    /// The journal holds what can not be.
+    #[error("the journal of this session can not be folded: {0}")]
+    Fold(#[from] ApplyError),
+    /// An event could not be recorded, so nothing further was done.
+    #[error("{0}")]
+    Record(#[from] RecordFailure),
+    /// The session is over.
+    #[error("session {session} has ended as `{status}`; start a new one with `checkrein run`")]
+    Over {
+        /// The session.
+        session: String,
+        /// How it ended.
+        status: Status,
+    },
+    /// An approval can not be answered.
+    #[error("{code}: {reason}")]
+    Approval {
+        /// Stable code.
+        code: Code,
+        /// Why.
+        reason: String,
+    },
+    /// There is no such thing.
+    #[error("{0}")]
+    NotFound(String),
+}
+
+impl HarnessError {
+    /// Whether the person's words or files are at fault (exit code 2), not the machine or the session.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::File(_)
+            | Self::Unreadable { .. }
+            | Self::Task(_)
+            | Self::Registry(_)
+            | Self::NotFound(_)
+            | Self::Over { .. } => true,
+            Self::Journal(error) => {
+                matches!(error, JournalError::NoSession { .. } | JournalError::Ambiguous { .. })
+            }
+            Self::State { .. } | Self::Workspace { .. } | Self::Fold(_) | Self::Record(_) | Self::Approval { .. } => {
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The state folder: the journal, and one folder a session for its workspace and for what did not fit into results.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use checkrein_contract::SessionId;
+use checkrein_gate::Spill;
+
+use crate::HarnessError;
+
+/// `$CHECKREIN_HOME`, or the platform's data folder. Only its owner may look inside.
+#[derive(Clone, Debug)]
+pub struct StateFolder {
+    path: PathBuf,
+}
+
+impl StateFolder {
+    /// Opens the folder, making it where it is not there.
+    ///
+    /// # Errors
+    /// [`HarnessError::State`] when it can not be made or is no folder.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, HarnessError> {
+        let path = path.into();
+        let fail = |reason: String| HarnessError::State { path: path.clone(), reason };
+        make_private(&path).map_err(|error| fail(error.to_string()))?;
+        let real = path.canonicalize().map_err(|error| fail(error.to_string()))?;
+        Ok(Self { path: real })
+    }
+
+    /// The folder itself, absolute and without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The journal's file.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal.db")
+    }
+
+    /// The folder of one session.
+    pub fn session(&self, session: &SessionId) -> PathBuf {
+        self.path.join("sessions").join(session.as_str())
+    }
+
+    /// Where a session's workspace is, when it is a copy.
+    pub fn workspace(&self, session: &SessionId) -> PathBuf {
+        self.session(session).join("workspace")
+    }
+
+    /// Where what did not fit goes.
+    pub fn spill(&self, session: &SessionId) -> FolderSpill {
+        FolderSpill { folder: self.session(session).join("spill") }
+    }
+}
+
+/// A folder for cut text; files only their owner may read.
+#[derive(Clone, Debug)]
+pub struct FolderSpill {
+    folder: PathBuf,
+}
+
+impl FolderSpill {
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Spill for FolderSpill {
+    fn save(&self, name: &str, bytes: &[u8]) -> Option<PathBuf> {
+        make_private(&self.folder).ok()?;
+        let path = self.path(name);
+        fs::write(&path, bytes).ok()?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).ok()?;
+        Some(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        let safe: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+        self.folder.join(safe)
+    }
+}
+
+/// Makes a folder and those above it, 0700.
+pub(crate) fn make_private(path: &Path) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}

@@ -1,0 +1,37 @@
+//! The facade: task folders, the driver, the default lists. The only place where the parts meet.
+//!
+//! [`Harness::begin`] makes a [`Session`] of a [`Task`]; [`Session::drive`] drives it until it stops; [`Harness::resume`]
+//! takes it up again from its journal, days later or after a crash. Fronts (the terminal, later others) watch through
+//! [`Observer`] and answer through [`Asker`].
+//!
+//! What it does not do: read arguments or the environment, print, or know how anything looks.
+
+pub mod approvals;
+mod check;
+mod clock;
+mod defaults;
+mod driver;
+mod error;
+mod home;
+mod log;
+mod observer;
+mod policies;
+mod setup;
+pub mod task;
+pub mod verify;
+mod workspace;
+
+pub use check::{CheckedCall, check_call, policy_for, shipped_tools};
+pub use checkrein_contract as contract;
+pub use checkrein_gate as gate;
+pub use checkrein_journal as journal;
+pub use checkrein_policy as policy;
+pub use checkrein_session as session;
+pub use clock::SystemClock;
+pub use driver::Session;
+pub use error::HarnessError;
+pub use home::{FolderSpill, StateFolder};
+pub use observer::{Asker, Observer, Unobserved};
+pub use policies::PolicyFiles;
+pub use setup::{Extensions, Front, Harness, RunOptions, open_journal};
+pub use task::Task;

@@ -1,0 +1,30 @@
+//! Who watches a session, and who is asked. Both are the front's business.
+
+use checkrein_contract::{Answer, ApprovalRequest, Event};
+
+/// Sees what happens, as it happens.
+pub trait Observer: Send {
+    /// An event was recorded.
+    fn event(&mut self, _event: &Event) {}
+
+    /// A piece of the model's text, without secrets. A reply that fails half-way is followed by [`Observer::void`].
+    fn text(&mut self, _piece: &str) {}
+
+    /// The text since the last request does not count.
+    fn void(&mut self) {}
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// A person who can be asked while the session runs.
+pub trait Asker: Send {
+    /// A call waits for a yes. `None` puts the question off: the session pauses.
+    fn approval(&mut self, request: &ApprovalRequest) -> Option<(String, Answer)>;
+
+    /// A tool asks a question. `None` puts it off. The first part is the person's name.
+    fn input(&mut self, question: &str) -> Option<(String, String)>;
+}

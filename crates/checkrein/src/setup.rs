@@ -1,0 +1,343 @@
+//! From a task to a session that can be driven, and from a journal back to one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use checkrein_contract::{Actor, Body, OnAsk, Place, PolicySource, Provider, SessionId, SessionOpened};
+use checkrein_facts::HostFacts;
+use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Recorder, Registry, Sandbox};
+use checkrein_journal::{EventStore, SessionMeta, SqliteStore};
+use checkrein_policy::{Policy, Variables};
+use checkrein_session::recover;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::SystemClock;
+use crate::defaults;
+use crate::driver::Session;
+use crate::home::{FolderSpill, StateFolder};
+use crate::log::SessionLog;
+use crate::observer::{Asker, Observer};
+use crate::policies::{PolicyFiles, check_tool_names};
+use crate::task::{Task, WorkspaceMode, from_folder};
+use crate::{HarnessError, workspace};
+
+/// Ceiling of one reply, tokens. Room for a whole file in one `write`, small enough that a runaway reply ends.
+const MAX_OUTPUT_TOKENS: u32 = 8_192;
+
+/// What a front brings: folders, the environment, who watches and who is asked. Nothing else here reads either.
+pub struct Harness {
+    /// The state folder.
+    pub home: StateFolder,
+    /// The journal.
+    pub store: Arc<dyn EventStore>,
+    /// Policies of the machine and of the person.
+    pub policies: PolicyFiles,
+    /// The host's environment, from which programs get a small part.
+    pub environment: Vec<(String, String)>,
+    /// The person's home folder.
+    pub person_home: PathBuf,
+    /// The folder the person stands in.
+    pub folder: PathBuf,
+    /// What a host adds of its own.
+    pub extensions: Extensions,
+}
+
+/// What a host adds to what ships. All of it is trusted code; what models propose is not.
+#[derive(Clone, Default)]
+pub struct Extensions {
+    /// Tools, registered in every session beside those of the task.
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    /// Hooks, in the order they run.
+    pub hooks: Vec<Arc<dyn Hook>>,
+    /// Guards, beside those that ship.
+    pub guards: Vec<Arc<dyn Guard>>,
+    /// A model instead of the one that is named.
+    pub provider: Option<Arc<dyn Provider>>,
+}
+
+/// Opens the journal of a state folder.
+///
+/// # Errors
+/// [`HarnessError::Journal`] when it can not be opened; the file is left as it is.
+pub fn open_journal(home: &StateFolder) -> Result<Arc<dyn EventStore>, HarnessError> {
+    Ok(Arc::new(SqliteStore::open(&home.journal())?))
+}
+
+/// Who watches, who is asked.
+pub struct Front {
+    /// Watches.
+    pub observer: Box<dyn Observer>,
+    /// Is asked; `None` when nobody is there.
+    pub asker: Option<Box<dyn Asker>>,
+}
+
+/// Settings of one run, given by a person; they count over the task's.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The model.
+    pub model: Option<String>,
+    /// A policy file instead of the task's.
+    pub policy: Option<PathBuf>,
+    /// What an *ask* does.
+    pub on_ask: Option<OnAsk>,
+    /// Programs may run unconfined.
+    pub unconfined: bool,
+}
+
+impl Harness {
+    /// Begins a session. Every mistake of the task is found before the journal knows of it.
+    ///
+    /// # Errors
+    /// [`HarnessError`].
+    pub fn begin(&self, task: &Task, options: &RunOptions, front: Front) -> Result<Session, HarnessError> {
+        let session = self.new_session_id();
+        let custom = self.extensions.provider.as_ref().map(|provider| provider.model().to_owned());
+        let model = custom.or_else(|| options.model.clone()).or_else(|| task.model.clone()).ok_or_else(|| {
+            HarnessError::Task("no model is named: give `--model script:FILE`, or `script` in task.toml".to_owned())
+        })?;
+        let model_folder = if options.model.is_some() { Some(self.folder.as_path()) } else { task.folder.as_deref() };
+        let model = absolute_script(&model, options.model.is_some().then_some(self.folder.as_path()));
+        let provider = self.provider(&model, model_folder.unwrap_or(&self.folder))?;
+        let registry = self.registry(task)?;
+        let task_policy = match &options.policy {
+            None => task.policy.clone(),
+            Some(path) => vec![PolicySource {
+                layer: checkrein_contract::Layer::Project,
+                file: path.display().to_string(),
+                text: crate::task::read(path)?,
+                only_tightens: false,
+            }],
+        };
+        let sources = self.policies.with_task(&task_policy);
+        let spill = self.home.spill(&session);
+        let place = self.place(task, &session)?;
+        let variables = vec![
+            ("spill".to_owned(), spill.folder().display().to_string()),
+            ("state".to_owned(), self.home.path().display().to_string()),
+        ];
+        let policy = load_policy(&sources, &place, &task.identity, &variables)?;
+        let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
+        known.extend(task.manifests.iter().flat_map(|manifest| manifest.acts_as()));
+        check_tool_names(&policy, &known)?;
+        let context = checkrein_context::policy(&task.context.0, &task.context.1)
+            .map_err(|error| HarnessError::Task(error.to_string()))?;
+        let sandbox = self.sandbox();
+        let unconfined_by =
+            if options.unconfined { Some("--unconfined".to_owned()) } else { task.unconfined_by.clone() };
+        let opened = SessionOpened {
+            session: session.clone(),
+            harness: env!("CARGO_PKG_VERSION").to_owned(),
+            task: task.name.clone(),
+            folder: task.folder.as_ref().map(|folder| shown(folder)),
+            prompt: checkrein_gate::redact_text(&task.prompt).into_owned(),
+            system: system(task),
+            tools: registry.specs(),
+            skills: task.skills.clone(),
+            model,
+            max_output: MAX_OUTPUT_TOKENS,
+            context: serde_json::json!({ "policy": task.context.0, "parameters": context.parameters() }),
+            policy: sources,
+            policy_digest: policy.digest().clone(),
+            identity: task.identity.clone(),
+            budget: task.budget.clone(),
+            on_ask: options.on_ask.or(task.on_ask).unwrap_or(OnAsk::Pause),
+            stop_on: task.stop_on.clone(),
+            verify: task.verify.clone(),
+            place,
+            confinement: sandbox.enforcement().words,
+            unconfined_by,
+            variables,
+        };
+        self.make_workspace(task, &session)?;
+        let clock = clock_for(&*provider);
+        self.store.create(
+            &session,
+            &SessionMeta { created_at: clock.now_ms(), task: opened.task.clone(), model: opened.model.clone() },
+        )?;
+        let body = Body::Session(Box::new(opened));
+        let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, body, session)?;
+        let gate = self.gate(registry, policy, sandbox, spill.clone());
+        Ok(session_of(Parts { log, gate, provider, context, clock, spill, asker: front.asker }))
+    }
+
+    /// Takes a session up again from its journal.
+    ///
+    /// # Errors
+    /// [`HarnessError::Over`] when it has ended for good; others when what it needs is gone or changed.
+    pub fn resume(
+        &self,
+        session: &SessionId,
+        answer: Option<(String, String)>,
+        front: Front,
+    ) -> Result<Session, HarnessError> {
+        let events = self.store.read(session, 1)?;
+        let state = checkrein_session::State::fold(&events)?;
+        let opened = state.opened().clone();
+        if let Some(stop) = state.stop().filter(|stop| !stop.status.can_resume()) {
+            return Err(HarnessError::Over { session: session.to_string(), status: stop.status });
+        }
+        let folder = opened.folder.clone().map(PathBuf::from);
+        let task = match &folder {
+            Some(folder) => from_folder(folder)?,
+            None => crate::task::from_words(&opened.prompt, Path::new(&opened.place.root))?,
+        };
+        let registry = self.registry(&task)?;
+        let changed: Vec<_> = changed_tools(&opened, &registry.specs());
+        if !changed.is_empty() {
+            let message =
+                format!("the tools of this session changed since it began: {}; start anew", changed.join(", "));
+            return Err(HarnessError::Task(message));
+        }
+        let provider = self.provider(&opened.model, folder.as_deref().unwrap_or(&self.folder))?;
+        let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
+        let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
+        let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
+        let context =
+            checkrein_context::policy(name, &numbers).map_err(|error| HarnessError::Task(error.to_string()))?;
+        let spill = self.home.spill(session);
+        let clock = clock_for(&*provider);
+        let mut log = SessionLog::load(Arc::clone(&self.store), Arc::clone(&clock), front.observer, session.clone())?;
+        log.record(Actor::Code, Body::Resumed { harness: env!("CARGO_PKG_VERSION").to_owned() })?;
+        for end in recover(&log.state) {
+            log.record(Actor::Code, Body::Finished(Box::new(end)))?;
+        }
+        if let Some((person, text)) = answer {
+            let Some(call) = log.state.waiting_for_input() else {
+                return Err(HarnessError::Task("this session waits for no answer".to_owned()));
+            };
+            let text = checkrein_gate::redact_text(&text).into_owned();
+            log.record(Actor::Person(person), Body::Input { call: Some(call), text })?;
+        }
+        let gate = self.gate(registry, policy, self.sandbox(), spill.clone());
+        Ok(session_of(Parts { log, gate, provider, context, clock, spill, asker: front.asker }))
+    }
+
+    fn gate(&self, registry: Registry, policy: Arc<Policy>, sandbox: Arc<dyn Sandbox>, spill: FolderSpill) -> Gate {
+        Gate {
+            registry,
+            policy,
+            hooks: self.extensions.hooks.clone(),
+            guards: defaults::guards().into_iter().chain(self.extensions.guards.iter().cloned()).collect(),
+            facts: Arc::new(HostFacts),
+            sandbox,
+            spill: Arc::new(spill),
+        }
+    }
+
+    fn registry(&self, task: &Task) -> Result<Registry, HarnessError> {
+        let mut registry = defaults::registry(task)?;
+        for tool in &self.extensions.tools {
+            registry.add_any(Arc::clone(tool))?;
+        }
+        Ok(registry)
+    }
+
+    fn provider(&self, model: &str, folder: &Path) -> Result<Arc<dyn Provider>, HarnessError> {
+        match &self.extensions.provider {
+            Some(provider) => Ok(Arc::clone(provider)),
+            None => defaults::provider(model, folder),
+        }
+    }
+
+    fn sandbox(&self) -> Arc<dyn Sandbox> {
+        Arc::new(checkrein_sandbox::Unconfined::new(self.environment.clone()))
+    }
+
+    fn new_session_id(&self) -> SessionId {
+        let random = uuid::Uuid::new_v4().simple().to_string();
+        SessionId::new(format!("s-{}", random.get(..8).unwrap_or(&random)))
+    }
+
+    fn place(&self, task: &Task, session: &SessionId) -> Result<Place, HarnessError> {
+        let root = match (task.workspace, &task.folder) {
+            (WorkspaceMode::Copy, _) => self.home.workspace(session),
+            (WorkspaceMode::InPlace, folder) => {
+                let folder = folder.as_ref().unwrap_or(&self.folder);
+                folder
+                    .canonicalize()
+                    .map_err(|error| HarnessError::Workspace { path: folder.clone(), reason: error.to_string() })?
+            }
+        };
+        let root = shown(&root);
+        Ok(Place { cwd: root.clone(), root, home: shown(&self.person_home) })
+    }
+
+    fn make_workspace(&self, task: &Task, session: &SessionId) -> Result<(), HarnessError> {
+        match (task.workspace, &task.folder) {
+            (WorkspaceMode::Copy, Some(folder)) => {
+                workspace::copy(folder, &self.home.workspace(session), &task.control_files)
+            }
+            (WorkspaceMode::Copy, None) | (WorkspaceMode::InPlace, _) => Ok(()),
+        }
+    }
+}
+
+struct Parts {
+    log: SessionLog,
+    gate: Gate,
+    provider: Arc<dyn Provider>,
+    context: Box<dyn checkrein_contract::ContextPolicy>,
+    clock: Arc<dyn Clock>,
+    spill: FolderSpill,
+    asker: Option<Box<dyn Asker>>,
+}
+
+fn session_of(parts: Parts) -> Session {
+    Session {
+        log: parts.log,
+        gate: parts.gate,
+        provider: parts.provider,
+        context: parts.context,
+        clock: parts.clock,
+        spill: Arc::new(parts.spill),
+        asker: parts.asker,
+        cancel: CancellationToken::new(),
+        retry: None,
+        checker: checkrein_tools::verify().definition().name.clone(),
+    }
+}
+
+/// Loads recorded or collected policy files for one session.
+pub(crate) fn load_policy(
+    sources: &[PolicySource],
+    place: &Place,
+    identity: &checkrein_contract::Identity,
+    variables: &[(String, String)],
+) -> Result<Arc<Policy>, HarnessError> {
+    let mut values = Variables::new(place, identity);
+    for (name, value) in variables {
+        values = values.with(name, value);
+    }
+    Ok(Arc::new(Policy::load(sources, &values)?))
+}
+
+fn clock_for(provider: &dyn Provider) -> Arc<dyn Clock> {
+    let clock = SystemClock::new();
+    if provider.virtual_time() { Arc::new(clock.with_virtual_waits()) } else { Arc::new(clock) }
+}
+
+/// A script that a person named is looked for where they stand, now and on resume.
+fn absolute_script(model: &str, folder: Option<&Path>) -> String {
+    match (model.strip_prefix("script:"), folder) {
+        (Some(file), Some(folder)) if !Path::new(file).is_absolute() => format!("script:{}", shown(&folder.join(file))),
+        _ => model.to_owned(),
+    }
+}
+
+fn changed_tools(opened: &SessionOpened, now: &[checkrein_contract::ToolSpec]) -> Vec<String> {
+    let before = &opened.tools;
+    let mut changed: Vec<String> =
+        before.iter().filter(|spec| !now.contains(spec)).map(|spec| format!("`{}`", spec.name)).collect();
+    let added = now.iter().filter(|spec| !before.iter().any(|old| old.name == spec.name));
+    changed.extend(added.map(|spec| format!("`{}` (new)", spec.name)));
+    changed
+}
+
+fn system(task: &Task) -> String {
+    let menu = checkrein_context::menu(&task.skills);
+    if menu.is_empty() { defaults::INSTRUCTIONS.to_owned() } else { format!("{}\n\n{menu}", defaults::INSTRUCTIONS) }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,61 @@
+//! Tasks: a folder with a `task.toml`, or plain words in a project.
+
+mod file;
+mod load;
+
+use std::path::PathBuf;
+
+use checkrein_contract::{Budget, Check, Identity, OnAsk, PolicySource, Skill, StopOn};
+use checkrein_policy::Manifest;
+use serde_json::Value;
+
+pub(crate) use load::read;
+pub use load::{find_folder, from_folder, from_words};
+
+/// A task, read and checked, before anything of it runs.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Its folder's name, or `words`.
+    pub name: String,
+    /// The folder that was typed after `run`.
+    pub folder: Option<PathBuf>,
+    /// The person's words.
+    pub prompt: String,
+    /// The model, as `script:FILE` or `provider:NAME`; `None` when neither the task nor the person named one.
+    pub model: Option<String>,
+    /// Policy files of the task or project.
+    pub policy: Vec<PolicySource>,
+    /// The tools to register; `None` means all that ship and all in `tools/`.
+    pub tools: Option<Vec<String>>,
+    /// Command tools of the folder.
+    pub manifests: Vec<Manifest>,
+    /// Skills of the folder.
+    pub skills: Vec<Skill>,
+    /// Where the session works.
+    pub workspace: WorkspaceMode,
+    /// Files of the folder that steer the session; a copied workspace does without them.
+    pub control_files: Vec<PathBuf>,
+    /// What an *ask* does; `None` means: prompt on a terminal, else pause.
+    pub on_ask: Option<OnAsk>,
+    /// What ends the run.
+    pub stop_on: Vec<StopOn>,
+    /// On whose behalf.
+    pub identity: Identity,
+    /// Limits.
+    pub budget: Budget,
+    /// What must hold before `completed`.
+    pub verify: Vec<Check>,
+    /// Who said that programs may run unconfined.
+    pub unconfined_by: Option<String>,
+    /// The context policy: name and numbers.
+    pub context: (String, Value),
+}
+
+/// Where a session works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceMode {
+    /// In a fresh copy of the task folder, one for each session.
+    Copy,
+    /// In the folder itself.
+    InPlace,
+}

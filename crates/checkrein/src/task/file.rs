@@ -1,0 +1,75 @@
+//! The shape of `task.toml`, as `serde` reads it.
+
+use std::collections::BTreeMap;
+
+use checkrein_contract::{Budget, Check, StopOn};
+use checkrein_toml::{FileError, Source, Spanned};
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TaskFile {
+    pub(super) version: Spanned<u32>,
+    pub(super) prompt: Option<Spanned<String>>,
+    pub(super) prompt_file: Option<Spanned<String>>,
+    pub(super) script: Option<Spanned<String>>,
+    pub(super) model: Option<Spanned<String>>,
+    pub(super) policy: Option<Spanned<String>>,
+    pub(super) tools: Option<Vec<Spanned<String>>>,
+    #[serde(default)]
+    pub(super) skills: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) workspace: Option<Spanned<String>>,
+    pub(super) on_ask: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) stop_on: Vec<StopOn>,
+    /// Until what runs is confined, a typed task folder may say that it may run without. Goes away with the sandbox.
+    pub(super) sandbox: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) identity: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) budget: Budget,
+    #[serde(default)]
+    pub(super) verify: Vec<Spanned<CheckFile>>,
+    pub(super) context: Option<Spanned<BTreeMap<String, Value>>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CheckFile {
+    run: Option<Vec<String>>,
+    file: Option<String>,
+    contains: Option<String>,
+    json: Option<String>,
+    pointer: Option<String>,
+    equals: Option<Value>,
+}
+
+impl CheckFile {
+    pub(super) fn check(self, source: Source<'_>, at: usize) -> Result<Check, FileError> {
+        match self {
+            Self { run: Some(run), file: None, contains: None, json: None, pointer: None, equals: None } => {
+                if run.is_empty() {
+                    return Err(source.error(at, "`run` of a check is empty"));
+                }
+                Ok(Check::Run { run })
+            }
+            Self { run: None, file: Some(file), contains: Some(contains), json: None, pointer: None, equals: None } => {
+                Ok(Check::File { file, contains })
+            }
+            Self {
+                run: None,
+                file: None,
+                contains: None,
+                json: Some(json),
+                pointer: Some(pointer),
+                equals: Some(equals),
+            } => Ok(Check::Json { json, pointer, equals }),
+            _ => Err(source.error(
+                at,
+                "a check is `run = [...]`, or `file` with `contains`, or `json` with `pointer` and `equals`",
+            )),
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! From a folder or from words to a [`Task`]. Every mistake in a file is found here, before anything runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use checkrein_contract::{Budget, Identity, Layer, OnAsk, PolicySource, Skill};
+use checkrein_policy::Manifest;
+use checkrein_toml::{FileError, Source, Spanned};
+use serde_json::{Map, Value};
+
+use super::file::TaskFile;
+use super::{Task, WorkspaceMode};
+use crate::HarnessError;
+
+/// The file that makes a folder a task.
+const TASK_FILE: &str = "task.toml";
+/// A policy that a project brings along; it counts only where it tightens.
+const PROJECT_POLICY: &str = ".checkrein/policy.toml";
+
+/// The task folder that a typed word names: a folder, or its `task.toml`. `None` when the word is no path at all, so that
+/// it is the task itself.
+///
+/// # Errors
+/// [`HarnessError::Task`] when it is plainly meant as a path and no task is there.
+pub fn find_folder(typed: &str) -> Result<Option<PathBuf>, HarnessError> {
+    let path = Path::new(typed);
+    if path.is_dir() {
+        if path.join(TASK_FILE).is_file() {
+            return Ok(Some(path.to_path_buf()));
+        }
+        return Err(HarnessError::Task(format!(
+            "{typed}: there is no {TASK_FILE} in this folder (write one, or give the task as words)"
+        )));
+    }
+    if path.is_file() {
+        if path.file_name().is_some_and(|name| name == TASK_FILE) {
+            return Ok(Some(path.parent().map_or_else(PathBuf::new, Path::to_path_buf)));
+        }
+        return Err(HarnessError::Task(format!("{typed} is a file: give the folder that holds {TASK_FILE}, or words")));
+    }
+    let meant_as_path = !typed.contains(char::is_whitespace) && (typed.contains('/') || typed.ends_with(".toml"));
+    if meant_as_path {
+        return Err(HarnessError::Task(format!("{typed}: there is no such task folder")));
+    }
+    Ok(None)
+}
+
+/// A task of plain words, in a project folder.
+///
+/// # Errors
+/// [`HarnessError`] when the project's own policy can not be read.
+pub fn from_words(words: &str, project: &Path) -> Result<Task, HarnessError> {
+    if words.trim().is_empty() {
+        return Err(HarnessError::Task("the task is empty: say what to do, or name a task folder".to_owned()));
+    }
+    let mut policy = Vec::new();
+    let own = project.join(PROJECT_POLICY);
+    if own.is_file() {
+        policy.push(PolicySource {
+            layer: Layer::Project,
+            file: PROJECT_POLICY.to_owned(),
+            text: read(&own)?,
+            only_tightens: true,
+        });
+    }
+    Ok(Task {
+        name: "words".to_owned(),
+        folder: None,
+        prompt: words.to_owned(),
+        model: None,
+        policy,
+        tools: None,
+        manifests: Vec::new(),
+        skills: Vec::new(),
+        workspace: WorkspaceMode::InPlace,
+        control_files: Vec::new(),
+        on_ask: None,
+        stop_on: Vec::new(),
+        identity: Identity::default(),
+        budget: Budget::default(),
+        verify: Vec::new(),
+        unconfined_by: None,
+        context: ("keep_everything".to_owned(), Value::Object(Map::new())),
+    })
+}
+
+/// The task in a folder.
+///
+/// # Errors
+/// [`HarnessError`] with the first mistake of `task.toml` or of a file it names.
+pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
+    let path = folder.join(TASK_FILE);
+    let text = read(&path)?;
+    let shown = path.display().to_string();
+    let source = Source { file: &shown, text: &text };
+    let file: TaskFile = source.toml()?;
+    if *file.version.get_ref() != 1 {
+        let message = format!("version {} is not known here; this program reads version 1", file.version.get_ref());
+        return Err(source.error(file.version.span().start, message).into());
+    }
+    let loader = Loader { folder, source };
+    let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let manifests = loader.manifests()?;
+    let mut control_files = vec![PathBuf::from(TASK_FILE)];
+    control_files.extend(file.script.iter().chain(&file.policy).map(|path| PathBuf::from(path.get_ref())));
+    let mut verify = Vec::new();
+    for check in file.verify {
+        let at = check.span().start;
+        verify.push(check.into_inner().check(source, at)?);
+    }
+    let mut skills = Vec::new();
+    for skill in &file.skills {
+        skills.push(loader.skill(skill)?);
+    }
+    Ok(Task {
+        name: name.unwrap_or_else(|| "task".to_owned()),
+        folder: Some(folder.to_path_buf()),
+        prompt: loader.prompt(file.prompt.as_ref(), file.prompt_file.as_ref())?,
+        model: loader.model(file.script.as_ref(), file.model.as_ref())?,
+        policy: loader.policy(file.policy.as_ref())?,
+        tools: file.tools.map(|tools| tools.into_iter().map(Spanned::into_inner).collect()),
+        manifests,
+        skills,
+        workspace: match file.workspace.as_ref().map(|w| (w.get_ref().as_str(), w)) {
+            None | Some(("in-place", _)) => WorkspaceMode::InPlace,
+            Some(("copy", _)) => WorkspaceMode::Copy,
+            Some((other, at)) => return Err(one_of(source, at, "workspace", other, &["copy", "in-place"]).into()),
+        },
+        control_files,
+        on_ask: match file.on_ask.as_ref().map(|o| (o.get_ref().as_str(), o)) {
+            None => None,
+            Some(("prompt", _)) => Some(OnAsk::Prompt),
+            Some(("pause", _)) => Some(OnAsk::Pause),
+            Some(("deny", _)) => Some(OnAsk::Deny),
+            Some((other, at)) => return Err(one_of(source, at, "on_ask", other, &["prompt", "pause", "deny"]).into()),
+        },
+        stop_on: file.stop_on,
+        identity: Identity(file.identity),
+        budget: file.budget,
+        verify,
+        unconfined_by: match file.sandbox.as_ref().map(|s| (s.get_ref().as_str(), s)) {
+            None => None,
+            Some(("off", _)) => Some("task file".to_owned()),
+            Some((other, at)) => return Err(one_of(source, at, "sandbox", other, &["off"]).into()),
+        },
+        context: loader.context(file.context.as_ref())?,
+    })
+}
+
+fn one_of(source: Source<'_>, at: &Spanned<String>, key: &str, word: &str, known: &[&str]) -> FileError {
+    let message = format!("`{key} = \"{word}\"` is none of {}", known.join(", "));
+    source.unknown(at.span().start, message, word, known.iter().copied())
+}
+
+/// Reads the files that a task names, relative to its folder.
+struct Loader<'a> {
+    folder: &'a Path,
+    source: Source<'a>,
+}
+
+impl Loader<'_> {
+    fn missing(&self, key: &str, named: &Spanned<String>, error: &HarnessError) -> HarnessError {
+        let reason = match error {
+            HarnessError::Unreadable { reason, .. } => reason.clone(),
+            other => other.to_string(),
+        };
+        let message = format!("`{key} = \"{}\"`: {reason}", named.get_ref());
+        self.source.error(named.span().start, message).into()
+    }
+
+    fn read(&self, key: &str, named: &Spanned<String>) -> Result<(PathBuf, String), HarnessError> {
+        let path = self.folder.join(named.get_ref());
+        let text = read(&path).map_err(|error| self.missing(key, named, &error))?;
+        Ok((path, text))
+    }
+
+    fn prompt(&self, prompt: Option<&Spanned<String>>, file: Option<&Spanned<String>>) -> Result<String, HarnessError> {
+        let text = match (prompt, file) {
+            (Some(prompt), None) => prompt.get_ref().clone(),
+            (None, Some(named)) => self.read("prompt_file", named)?.1,
+            (Some(_), Some(named)) => {
+                let message = "give `prompt` or `prompt_file`, not both";
+                return Err(self.source.error(named.span().start, message).into());
+            }
+            (None, None) => return Err(self.source.error(0, "the task has no `prompt` (or `prompt_file`)").into()),
+        };
+        if text.trim().is_empty() {
+            return Err(self.source.error(prompt.map_or(0, |p| p.span().start), "the prompt is empty").into());
+        }
+        Ok(text)
+    }
+
+    fn model(
+        &self,
+        script: Option<&Spanned<String>>,
+        model: Option<&Spanned<String>>,
+    ) -> Result<Option<String>, HarnessError> {
+        match (script, model) {
+            (Some(named), None) => {
+                // Read now so that a missing script is an error of the task; its content is read when the session begins.
+                self.read("script", named)?;
+                Ok(Some(format!("script:{}", named.get_ref())))
+            }
+            (None, model) => Ok(model.map(|model| model.get_ref().clone())),
+            (Some(_), Some(model)) => {
+                Err(self.source.error(model.span().start, "give `script` or `model`, not both").into())
+            }
+        }
+    }
+
+    fn policy(&self, named: Option<&Spanned<String>>) -> Result<Vec<PolicySource>, HarnessError> {
+        let Some(named) = named else { return Ok(Vec::new()) };
+        let (path, text) = self.read("policy", named)?;
+        // The folder was typed by the person, so its policy counts as trusted for this session.
+        let file = path.display().to_string();
+        Ok(vec![PolicySource { layer: Layer::Project, file, text, only_tightens: false }])
+    }
+
+    fn manifests(&self) -> Result<Vec<Manifest>, HarnessError> {
+        let folder = self.folder.join("tools");
+        let mut paths = Vec::new();
+        if folder.is_dir() {
+            let entries = fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?;
+            for entry in entries {
+                let path = entry.map_err(|error| unreadable(&folder, &error))?.path();
+                if path.extension().is_some_and(|extension| extension == "toml") {
+                    paths.push(path);
+                }
+            }
+        }
+        paths.sort();
+        let mut manifests = Vec::new();
+        for path in paths {
+            let text = read(&path)?;
+            let shown = path.display().to_string();
+            let source = Source { file: &shown, text: &text };
+            let manifest = Manifest::load(source)?;
+            if path.file_stem().is_none_or(|stem| stem != manifest.name.as_str()) {
+                let message = format!("the file is called otherwise than its tool `{}`", manifest.name);
+                return Err(source.error(0, message).into());
+            }
+            if manifest.argv.is_none() {
+                return Err(source.error(0, format!("tool `{}` has no `argv`: nothing to run", manifest.name)).into());
+            }
+            manifests.push(manifest);
+        }
+        Ok(manifests)
+    }
+
+    fn skill(&self, named: &Spanned<String>) -> Result<Skill, HarnessError> {
+        let folder = self.folder.join(named.get_ref());
+        let path = folder.join("SKILL.md");
+        let text = read(&path).map_err(|error| self.missing("skills", named, &error))?;
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        checkrein_context::parse_skill(&path.display().to_string(), &name, &text)
+            .map_err(|error| HarnessError::Task(error.to_string()))
+    }
+
+    fn context(
+        &self,
+        table: Option<&Spanned<std::collections::BTreeMap<String, Value>>>,
+    ) -> Result<(String, Value), HarnessError> {
+        let Some(table) = table else {
+            return Ok(("keep_everything".to_owned(), Value::Object(Map::new())));
+        };
+        let at = table.span().start;
+        let mut numbers: Map<String, Value> = table.get_ref().clone().into_iter().collect();
+        let Some(Value::String(name)) = numbers.remove("policy") else {
+            return Err(self.source.error(at, "`[context]` needs `policy`, the name of a context policy").into());
+        };
+        let numbers = Value::Object(numbers);
+        if let Err(error) = checkrein_context::policy(&name, &numbers) {
+            return Err(self.source.error(at, format!("`[context]`: {error}")).into());
+        }
+        Ok((name, numbers))
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> HarnessError {
+    HarnessError::Unreadable { path: path.to_path_buf(), reason: error.to_string() }
+}
+
+pub(crate) fn read(path: &Path) -> Result<String, HarnessError> {
+    fs::read_to_string(path).map_err(|error| unreadable(path, &error))
+}

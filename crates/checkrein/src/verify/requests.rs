@@ -1,0 +1,68 @@
+//! I4: each request, built again from the log, is the one that was sent. I8: each request extends the one before, unless
+//! an event between them says why not.
+
+use checkrein_contract::{Body, Digest, Event, SessionChange, SessionOpened};
+use checkrein_session::State;
+
+use super::Problem;
+
+/// I4.
+pub(super) fn check_requests(opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+    walk(opened, events, |event, digest, rebuilt, _| {
+        if digest == &rebuilt.digest {
+            return Ok(());
+        }
+        Err(Problem::at(event, "the request that follows from the log is not the one that was sent"))
+    })
+}
+
+/// I8.
+pub(super) fn check_prefixes(opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+    let mut before: Option<Digest> = None;
+    walk(opened, events, |event, _, rebuilt, changed| {
+        let earlier = before.replace(rebuilt.shown.clone());
+        let free = changed || rebuilt.last.is_some();
+        match earlier {
+            Some(earlier) if !free && earlier != rebuilt.prefix => {
+                Err(Problem::at(event, "the request does not extend the one before, and no event says why"))
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+/// Folds the events and builds every request again. The last argument of `look` tells whether an event since the request
+/// before explains another beginning (a skill, a trim).
+fn walk(
+    opened: &SessionOpened,
+    events: &[Event],
+    mut look: impl FnMut(&Event, &Digest, &checkrein_session::Plan, bool) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
+    let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
+    let context = checkrein_context::policy(name, &numbers)
+        .map_err(|error| Problem { seq: 1, problem: format!("the context policy can not be made: {error}") })?;
+    let mut state: Option<State> = None;
+    let mut changed = false;
+    for event in events {
+        let failed = |error: checkrein_session::ApplyError| Problem { seq: error.seq, problem: error.reason };
+        let Some(state) = state.as_mut() else {
+            state = Some(State::open(event).map_err(failed)?);
+            continue;
+        };
+        match &event.body {
+            Body::Request { digest, last, .. } => {
+                let rebuilt = state.plan_again(&*context, *last);
+                look(event, digest, &rebuilt, changed)?;
+                changed = false;
+            }
+            Body::Trim { .. } => changed = true,
+            Body::Finished(finished) => {
+                changed |= matches!(finished.change, Some(SessionChange::SkillLoaded { .. }));
+            }
+            _ => {}
+        }
+        state.apply(event).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! I1: each start cites the last decision before it and has one end. I2: no start without an allow or a used approval.
+
+use std::collections::BTreeMap;
+
+use checkrein_contract::{Answer, ApprovalId, Body, CallId, Event, SessionOpened, Verdict};
+
+use super::Problem;
+
+/// I1. A start of a call that was interrupted may be followed by another; an end comes once, and only the last call of a
+/// session that was cut off may lack it.
+pub(super) fn check_starts(_opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+    let mut decided: BTreeMap<&CallId, u64> = BTreeMap::new();
+    let mut ended: BTreeMap<&CallId, u64> = BTreeMap::new();
+    for event in events {
+        match &event.body {
+            Body::Decision { call, .. } => {
+                decided.insert(call, event.seq);
+            }
+            Body::Started { call, .. } => {
+                if !decided.contains_key(call) {
+                    return Err(Problem::at(event, format!("{call} was started without a decision")));
+                }
+                if ended.contains_key(call) {
+                    return Err(Problem::at(event, format!("{call} was started after it had ended")));
+                }
+            }
+            Body::Finished(finished) => {
+                if let Some(earlier) = ended.insert(&finished.call, event.seq) {
+                    return Err(Problem::at(event, format!("{} ended already in event {earlier}", finished.call)));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// I2.
+pub(super) fn check_effects(_opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+    let mut decided: BTreeMap<&CallId, Verdict> = BTreeMap::new();
+    let mut asked: BTreeMap<&ApprovalId, &CallId> = BTreeMap::new();
+    let mut approved: BTreeMap<&ApprovalId, bool> = BTreeMap::new();
+    for event in events {
+        match &event.body {
+            Body::Decision { call, decision, .. } => {
+                decided.insert(call, decision.verdict);
+            }
+            Body::Ask(request) => {
+                asked.insert(&request.id, &request.call);
+            }
+            Body::Approval { id, answer } => {
+                approved.insert(id, matches!(answer, Answer::Approved { .. }));
+            }
+            Body::Started { call, approval, .. } => {
+                let by_person = approval.as_ref().is_some_and(|id| {
+                    approved.get(id).copied().unwrap_or(false) && asked.get(id).is_some_and(|asked| *asked == call)
+                });
+                let fine = match decided.get(call) {
+                    Some(Verdict::Allow) => true,
+                    Some(Verdict::Ask) => by_person,
+                    Some(Verdict::Deny) | None => false,
+                };
+                if !fine {
+                    return Err(Problem::at(event, format!("{call} was started, and nothing before allows it")));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
