@@ -64,6 +64,21 @@ pub fn remedy(code: Code) -> &'static str {
         | Code::EditEmpty
         | Code::ReadPastEnd
         | Code::SearchInvalidPattern => file_remedy(code),
+        Code::StoppedOnDeny
+        | Code::StoppedOnError
+        | Code::BudgetExhausted
+        | Code::VerifyFailed
+        | Code::MalformedReplies
+        | Code::ProviderFailed
+        | Code::ScriptUnused
+        | Code::ScriptExhausted
+        | Code::Interrupted => stop_remedy(code),
+    }
+}
+
+/// What a person does about a session that stopped.
+fn stop_remedy(code: Code) -> &'static str {
+    match code {
         Code::StoppedOnDeny | Code::StoppedOnError => {
             "The task stops on this; change the task, the policy or the input."
         }
@@ -74,6 +89,7 @@ pub fn remedy(code: Code) -> &'static str {
         Code::ScriptUnused => "Remove the step, or change the task so that it is reached.",
         Code::ScriptExhausted => "Add a step for this request, or an `else` step.",
         Code::Interrupted => "Go on with `checkrein resume SESSION`.",
+        _ => "Read the reason, then start a new session.",
     }
 }
 

@@ -144,8 +144,8 @@ impl Names {
     }
 }
 
-/// Whether a name goes on here: `/work/a` is not meant by `/work/ab`, `/work/a-b` or `/work/a.bak`, but by `/work/a.` and
-/// `/work/a/b`.
+/// Whether a name goes on here: `/srv/a` is not meant by `/srv/ab`, `/srv/a-b` or `/srv/a.bak`, but by `/srv/a.` and
+/// `/srv/a/b`.
 fn continues(after: &str) -> bool {
     let mut chars = after.chars();
     match chars.next() {
@@ -155,7 +155,7 @@ fn continues(after: &str) -> bool {
     }
 }
 
-/// Whether what stands before belongs to the same name: `/home/sam` is not meant by `/mnt/home/sam`.
+/// Whether what stands before belongs to the same name: `/home/dev` is not meant by `/mnt/home/dev`.
 fn ends_in_name(before: &str) -> bool {
     before.chars().next_back().is_some_and(|last| is_name(last) || matches!(last, '.' | '}'))
 }
@@ -172,7 +172,7 @@ mod tests {
         let mut names = Names(Vec::new());
         names.add_folder("/state/s-1/work/", "root");
         names.add_folder("/state/s-1", "state");
-        names.add_folder("/home/sam", "home");
+        names.add_folder("/home/dev", "home");
         names.add_folder("relative", "no");
         names.add_folder("/", "no");
         names.add("s-1", "{session}");
@@ -185,9 +185,9 @@ mod tests {
             ("/state/s-1/work/a.txt", "{root}/a.txt"),
             ("cd /state/s-1/work.", "cd {root}."),
             ("/state/s-1/work.bak /state/s-1/worker", "{state}/work.bak {state}/worker"),
-            ("PATH=/home/sam:/home/sammy", "PATH={home}:/home/sammy"),
-            ("/mnt/home/sam ../home/sam", "/mnt/home/sam ../home/sam"),
-            ("file:///home/sam", "file://{home}"),
+            ("PATH=/home/dev:/home/devon", "PATH={home}:/home/devon"),
+            ("/mnt/home/dev ../home/dev", "/mnt/home/dev ../home/dev"),
+            ("file:///home/dev", "file://{home}"),
             ("résumé of s-1, not s-12 or xs-1", "résumé of {session}, not s-12 or xs-1"),
             ("relative /", "relative /"),
         ];

@@ -390,10 +390,10 @@ fn read_effect(
     };
     let args: BTreeMap<_, _> =
         table.iter().filter(|(name, _)| *name != key).map(|(name, value)| (name.clone(), value.clone())).collect();
-    if word != TemplateWord::Tool {
-        if let Some(extra) = args.keys().next() {
-            return Err(source.error(at, format!("`{extra}` says nothing beside `{key}`; only `tool` takes arguments")));
-        }
+    if word != TemplateWord::Tool
+        && let Some(extra) = args.keys().next()
+    {
+        return Err(source.error(at, format!("`{extra}` says nothing beside `{key}`; only `tool` takes arguments")));
     }
     let mut names: BTreeSet<&str> = template_names(target).collect();
     names.extend(args.values().filter_map(Value::as_str).flat_map(template_names));

@@ -65,6 +65,9 @@ pub(crate) struct Context<'a> {
     pub(crate) variables: &'a Variables,
 }
 
+/// A matcher, nothing, or a mistake of the file.
+pub(crate) type Built = Result<Option<Box<dyn Matcher>>, FileError>;
+
 /// One kind of rule.
 pub(crate) struct Kind {
     /// The words of `effect` that it serves.
@@ -72,7 +75,7 @@ pub(crate) struct Kind {
     /// The keys that only it understands.
     pub(crate) keys: &'static [&'static str],
     /// Builds the matcher; `None` when the rule does not use this kind's keys.
-    pub(crate) build: fn(&Context<'_>) -> Result<Option<Box<dyn Matcher>>, FileError>,
+    pub(crate) build: fn(&Context<'_>) -> Built,
     /// Reads an example of `matches` as the effect it stands for.
     pub(crate) example: fn(&Context<'_>, &Value) -> Option<Effect>,
 }

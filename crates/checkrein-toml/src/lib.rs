@@ -128,7 +128,6 @@ mod tests {
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(deny_unknown_fields, default)]
-    #[expect(dead_code, reason = "only the errors are looked at")]
     struct Inner {
         steps: u32,
         seconds: u32,

@@ -9,12 +9,12 @@ use checkrein_gate::{AnyTool, Guard, Registry};
 use checkrein_policy::Manifest;
 use checkrein_providers::{Script, ScriptProvider};
 use checkrein_session::tools::{registered, session_tools};
-use checkrein_toml::{Source, nearest};
+use checkrein_toml::{FileError, Source, nearest};
 use checkrein_tools::CommandTool;
 
 use crate::HarnessError;
-use crate::task::Task;
 use crate::task::read;
+use crate::task::{NamedTool, Task};
 
 /// What every session is told first. Short on purpose: it is paid for in every request.
 pub(crate) const INSTRUCTIONS: &str = "\
@@ -54,9 +54,9 @@ pub(crate) fn registry(task: &Task) -> Result<Registry, HarnessError> {
             }
         }
         Some(names) => {
-            for name in names {
-                let Some((_, tool)) = known.iter().find(|(known, _)| known == name) else {
-                    return Err(unknown_tool(name, known.iter().map(|(name, _)| name.as_str())));
+            for named in names {
+                let Some((_, tool)) = known.iter().find(|(known, _)| *known == named.name) else {
+                    return Err(unknown_tool(named, known.iter().map(|(name, _)| name.as_str())));
                 };
                 registry.add_any(Arc::clone(tool))?;
             }
@@ -66,7 +66,7 @@ pub(crate) fn registry(task: &Task) -> Result<Registry, HarnessError> {
         registry.add_any(tool)?;
     }
     for skill in &task.skills {
-        for tool in skill.tools.iter().filter(|tool| registry.get(tool).is_none()) {
+        if let Some(tool) = skill.tools.iter().find(|tool| registry.get(tool).is_none()) {
             let message = format!("skill `{}` names the tool `{tool}`, which the task does not register", skill.name);
             return Err(HarnessError::Task(message));
         }
@@ -80,14 +80,11 @@ fn command_tool(manifest: &Manifest, folder: &Path) -> Arc<dyn AnyTool> {
     CommandTool::new(manifest.clone(), folder)
 }
 
-fn unknown_tool<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> HarnessError {
+fn unknown_tool<'a>(named: &NamedTool, known: impl Iterator<Item = &'a str>) -> HarnessError {
     let known: Vec<&str> = known.collect();
-    let near =
-        nearest(name, known.iter().copied()).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
-    HarnessError::Task(format!(
-        "task.toml: `tools` names `{name}`, which is no tool here{near}; known: {}",
-        known.join(", ")
-    ))
+    let near = nearest(&named.name, known.iter().copied());
+    let message = format!("`tools` names `{}`, which is no tool here; known: {}", named.name, known.join(", "));
+    FileError { file: named.file.clone(), line: named.line, message, near }.into()
 }
 
 /// The model behind a name such as `script:FILE`. `folder` is where relative files are looked for.

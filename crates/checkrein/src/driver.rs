@@ -18,6 +18,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::HarnessError;
+use crate::home::Taken;
 use crate::log::SessionLog;
 use crate::observer::Asker;
 
@@ -35,6 +36,8 @@ pub struct Session {
     pub(crate) cancel: CancellationToken,
     /// What the provider wants back with a retry; the journal has it only after a reply.
     pub(crate) retry: Option<Value>,
+    /// Keeps other processes away.
+    pub(crate) _taken: Taken,
     /// The host-only tool that runs checks.
     pub(crate) checker: String,
 }
@@ -89,10 +92,10 @@ impl Session {
     }
 
     fn stop(&mut self, mut stop: Stop) -> Result<(), HarnessError> {
-        if stop.status == Status::Completed {
-            if let Err(error) = self.provider.close(self.log.state.provider()) {
-                stop = Stop { status: Status::Failed, code: error.code(), reason: error.message, limit: None };
-            }
+        if stop.status == Status::Completed
+            && let Err(error) = self.provider.close(self.log.state.provider())
+        {
+            stop = Stop { status: Status::Failed, code: error.code(), reason: error.message, limit: None };
         }
         self.log.record(Actor::Code, Body::Stop(stop))?;
         self.log.flush()?;

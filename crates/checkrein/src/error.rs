@@ -62,6 +62,12 @@ pub enum HarnessError {
         /// How it ended.
         status: Status,
     },
+    /// Another process drives the session.
+    #[error("session {session} is being driven by another process; wait for it to end, or end it")]
+    Busy {
+        /// The session.
+        session: String,
+    },
     /// An approval can not be answered.
     #[error("{code}: {reason}")]
     Approval {
@@ -88,9 +94,12 @@ impl HarnessError {
             Self::Journal(error) => {
                 matches!(error, JournalError::NoSession { .. } | JournalError::Ambiguous { .. })
             }
-            Self::State { .. } | Self::Workspace { .. } | Self::Fold(_) | Self::Record(_) | Self::Approval { .. } => {
-                false
-            }
+            Self::State { .. }
+            | Self::Workspace { .. }
+            | Self::Fold(_)
+            | Self::Record(_)
+            | Self::Busy { .. }
+            | Self::Approval { .. } => false,
         }
     }
 }

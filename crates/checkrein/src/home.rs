@@ -1,7 +1,7 @@
 //! The state folder: the journal, and one folder a session for its workspace and for what did not fit into results.
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::SessionId;
@@ -48,10 +48,37 @@ impl StateFolder {
         self.session(session).join("workspace")
     }
 
+    /// Takes the session for this process; free again when the guard is dropped, however the process ends.
+    ///
+    /// The journal alone decides who may append. This keeps a second process from taking a call that is still running
+    /// for one that was lost.
+    ///
+    /// # Errors
+    /// [`HarnessError::Busy`] while another process has it.
+    pub(crate) fn take(&self, session: &SessionId) -> Result<Taken, HarnessError> {
+        let folder = self.session(session);
+        let fail = |error: std::io::Error| HarnessError::State { path: folder.clone(), reason: error.to_string() };
+        make_private(&folder).map_err(fail)?;
+        let path = folder.join("lock");
+        let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(fail)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Taken { _file: file }),
+            Err(fs::TryLockError::WouldBlock) => Err(HarnessError::Busy { session: session.to_string() }),
+            Err(fs::TryLockError::Error(error)) => Err(fail(error)),
+        }
+    }
+
     /// Where what did not fit goes.
     pub fn spill(&self, session: &SessionId) -> FolderSpill {
         FolderSpill { folder: self.session(session).join("spill") }
     }
+}
+
+/// A session that this process has taken.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    /// Held open: closing it gives the session free.
+    _file: fs::File,
 }
 
 /// A folder for cut text; files only their owner may read.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::SystemClock;
 use crate::defaults;
 use crate::driver::Session;
-use crate::home::{FolderSpill, StateFolder};
+use crate::home::{FolderSpill, StateFolder, Taken};
 use crate::log::SessionLog;
 use crate::observer::{Asker, Observer};
 use crate::policies::{PolicyFiles, check_tool_names};
@@ -148,6 +148,7 @@ impl Harness {
             unconfined_by,
             variables,
         };
+        let taken = self.home.take(&session)?;
         self.make_workspace(task, &session)?;
         let clock = clock_for(&*provider);
         self.store.create(
@@ -157,7 +158,7 @@ impl Harness {
         let body = Body::Session(Box::new(opened));
         let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, body, session)?;
         let gate = self.gate(registry, policy, sandbox, spill.clone());
-        Ok(session_of(Parts { log, gate, provider, context, clock, spill, asker: front.asker }))
+        Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
     }
 
     /// Takes a session up again from its journal.
@@ -170,6 +171,7 @@ impl Harness {
         answer: Option<(String, String)>,
         front: Front,
     ) -> Result<Session, HarnessError> {
+        let taken = self.home.take(session)?;
         let events = self.store.read(session, 1)?;
         let state = checkrein_session::State::fold(&events)?;
         let opened = state.opened().clone();
@@ -209,7 +211,7 @@ impl Harness {
             log.record(Actor::Person(person), Body::Input { call: Some(call), text })?;
         }
         let gate = self.gate(registry, policy, self.sandbox(), spill.clone());
-        Ok(session_of(Parts { log, gate, provider, context, clock, spill, asker: front.asker }))
+        Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
     }
 
     fn gate(&self, registry: Registry, policy: Arc<Policy>, sandbox: Arc<dyn Sandbox>, spill: FolderSpill) -> Gate {
@@ -279,6 +281,7 @@ struct Parts {
     context: Box<dyn checkrein_contract::ContextPolicy>,
     clock: Arc<dyn Clock>,
     spill: FolderSpill,
+    taken: Taken,
     asker: Option<Box<dyn Asker>>,
 }
 
@@ -293,6 +296,7 @@ fn session_of(parts: Parts) -> Session {
         asker: parts.asker,
         cancel: CancellationToken::new(),
         retry: None,
+        _taken: parts.taken,
         checker: checkrein_tools::verify().definition().name.clone(),
     }
 }

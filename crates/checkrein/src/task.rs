@@ -26,7 +26,7 @@ pub struct Task {
     /// Policy files of the task or project.
     pub policy: Vec<PolicySource>,
     /// The tools to register; `None` means all that ship and all in `tools/`.
-    pub tools: Option<Vec<String>>,
+    pub tools: Option<Vec<NamedTool>>,
     /// Command tools of the folder.
     pub manifests: Vec<Manifest>,
     /// Skills of the folder.
@@ -49,6 +49,17 @@ pub struct Task {
     pub unconfined_by: Option<String>,
     /// The context policy: name and numbers.
     pub context: (String, Value),
+}
+
+/// A tool that a task registers by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedTool {
+    /// Its name.
+    pub name: String,
+    /// The file that names it, for messages.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
 }
 
 /// Where a session works.

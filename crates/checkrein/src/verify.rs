@@ -85,18 +85,29 @@ pub fn verify(
         Err(broken) => return Ok(Err(fault(broken.seq, "chain", broken.problem.to_string()))),
     };
     let events = store.read(session, 1)?;
+    let fault_of = |(invariant, problem): (&'static str, Problem)| fault(problem.seq, invariant, problem.problem);
     if events.is_empty() {
         // A crash before the first event leaves a name and nothing else.
         return Ok(Ok(Report { session: session.clone(), events: 0, head: chain.head, holds: vec!["chain"] }));
     }
-    Ok(match invariants(&events) {
-        Ok(holds) => Ok(Report { session: session.clone(), events: chain.head.seq, head: chain.head, holds }),
-        Err((invariant, problem)) => Err(fault(problem.seq, invariant, problem.problem)),
+    let holds = invariants(&events).map_err(fault_of);
+    Ok(holds.map(|holds| Report { session: session.clone(), events: chain.head.seq, head: chain.head, holds }))
+}
+
+/// Checks every invariant over events, wherever they come from; the chain is not looked at.
+///
+/// # Errors
+/// The first invariant that does not hold, and the event where it broke.
+pub fn verify_events(session: &SessionId, events: &[Event]) -> Result<Vec<&'static str>, Fault> {
+    invariants(events).map_err(|(invariant, problem)| Fault {
+        session: session.clone(),
+        seq: problem.seq,
+        invariant,
+        problem: problem.problem,
     })
 }
 
-/// Checks every invariant over events that may come from anywhere.
-pub(crate) fn invariants(events: &[Event]) -> Result<Vec<&'static str>, (&'static str, Problem)> {
+fn invariants(events: &[Event]) -> Result<Vec<&'static str>, (&'static str, Problem)> {
     let Some(checkrein_contract::Body::Session(opened)) = events.first().map(|event| &event.body) else {
         let problem = "the journal does not begin with a session".to_owned();
         return Err(("I5", Problem { seq: 1, problem }));

@@ -37,10 +37,10 @@ impl JsonLines {
 
 impl Observer for JsonLines {
     fn event(&mut self, event: &Event) {
-        if SHOWN.contains(&event.body.kind()) {
-            if let Ok(line) = serde_json::to_value(event) {
-                self.line(&line);
-            }
+        if SHOWN.contains(&event.body.kind())
+            && let Ok(line) = serde_json::to_value(event)
+        {
+            self.line(&line);
         }
     }
 }

@@ -9,3 +9,5 @@ mod examples;
 mod kills;
 mod looping;
 mod pauses;
+mod places;
+mod terminal;

@@ -64,10 +64,10 @@ impl Desk {
             }
         }
         // A real toolchain looks for itself below the real home, which the desk's home hides.
-        if std::env::var_os("RUSTUP_HOME").is_none() {
-            if let Some(home) = std::env::var_os("HOME") {
-                command.env("RUSTUP_HOME", Path::new(&home).join(".rustup"));
-            }
+        if std::env::var_os("RUSTUP_HOME").is_none()
+            && let Some(home) = std::env::var_os("HOME")
+        {
+            command.env("RUSTUP_HOME", Path::new(&home).join(".rustup"));
         }
         command
             .env("HOME", self.path("home"))
@@ -142,6 +142,13 @@ impl Lines {
     pub(crate) fn status(&self) -> &str {
         self.outcome()["status"].as_str().expect("a status")
     }
+}
+
+/// Says that a test did not run, and why; where the tests must be whole, that is a failure.
+#[expect(clippy::print_stderr, reason = "a skipped test is visible")]
+pub(crate) fn skipped(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{why}; `cargo xtask test` installs what the tests need");
+    eprintln!("skipped: {why}");
 }
 
 pub(crate) fn ended(output: Output) -> Ended {

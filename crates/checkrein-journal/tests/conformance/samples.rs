@@ -30,7 +30,7 @@ pub(crate) const WORLD: World = World {
     session: "s-1a2b3c4d",
     approval: "a-0123456789",
     root: "/state/s-1a2b3c4d/work",
-    home: "/home/sam",
+    home: "/home/dev",
     folder: "/repo/examples/refunds",
     spill: "/state/s-1a2b3c4d/work/.spill",
     at: 1_700_000_000_000,

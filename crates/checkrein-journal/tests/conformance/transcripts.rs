@@ -34,7 +34,7 @@ fn a_transcript_holds_everything_else() {
     let lines = transcript_lines(&run(&WORLD));
     let text = lines.join("\n");
     for gone in
-        ["s-1a2b3c4d", "a-0123456789", "/state/", "/home/sam", "/repo/", "17000000", "duration", "\"binds\"", "\"key\""]
+        ["s-1a2b3c4d", "a-0123456789", "/state/", "/home/dev", "/repo/", "17000000", "duration", "\"binds\"", "\"key\""]
     {
         assert!(!text.contains(gone), "{gone}:\n{text}");
     }

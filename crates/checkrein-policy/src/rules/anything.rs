@@ -1,10 +1,9 @@
 //! Rules without a narrower key: every effect of their word. They may ask or deny, never allow.
 
 use checkrein_contract::{Effect, EffectWord, Facts};
-use checkrein_toml::FileError;
 use serde_json::Value;
 
-use super::{Context, Cover, Kind, Leaning, Matcher};
+use super::{Built, Context, Cover, Kind, Leaning, Matcher};
 
 pub(super) const KIND: Kind = Kind {
     effects: &[
@@ -24,7 +23,7 @@ pub(super) const KIND: Kind = Kind {
 #[derive(Debug)]
 struct Anything(EffectWord);
 
-fn build(context: &Context<'_>) -> Result<Option<Box<dyn Matcher>>, FileError> {
+fn build(context: &Context<'_>) -> Built {
     if context.leaning == Leaning::Loosens {
         let message = format!(
             "this rule would allow every `{}`: say which ({})",

@@ -5,7 +5,7 @@ use checkrein_toml::FileError;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
-use super::{Context, Cover, Kind, Matcher};
+use super::{Built, Context, Cover, Kind, Matcher};
 use crate::paths;
 
 pub(super) const KIND: Kind = Kind {
@@ -23,7 +23,7 @@ struct Paths {
     broken: Option<String>,
 }
 
-fn build(context: &Context<'_>) -> Result<Option<Box<dyn Matcher>>, FileError> {
+fn build(context: &Context<'_>) -> Built {
     let Some(wanted) = &context.rule.paths else {
         if let Some(except) = &context.rule.except {
             return Err(context.source.error(except.span().start, "`except` without `paths` takes nothing away"));

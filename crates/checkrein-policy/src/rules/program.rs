@@ -2,11 +2,10 @@
 //! also find the program behind a path.
 
 use checkrein_contract::{Effect, EffectWord, Facts};
-use checkrein_toml::FileError;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
-use super::{Context, Cover, Kind, Leaning, Matcher};
+use super::{Built, Context, Cover, Kind, Leaning, Matcher};
 use crate::shell;
 
 pub(super) const KIND: Kind = Kind { effects: &[EffectWord::Run], keys: &["program", "modelled"], build, example };
@@ -18,7 +17,7 @@ struct Program {
     leaning: Leaning,
 }
 
-fn build(context: &Context<'_>) -> Result<Option<Box<dyn Matcher>>, FileError> {
+fn build(context: &Context<'_>) -> Built {
     let modelled = context.rule.modelled.as_ref().map(|m| *m.get_ref());
     let names = match &context.rule.program {
         None if modelled.is_none() => return Ok(None),

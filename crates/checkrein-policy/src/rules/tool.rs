@@ -7,7 +7,7 @@ use checkrein_toml::FileError;
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
-use super::{Context, Cover, Kind, Leaning, Matcher};
+use super::{Built, Context, Cover, Kind, Leaning, Matcher};
 use crate::condition::Condition;
 
 pub(super) const KIND: Kind = Kind { effects: &[EffectWord::Tool], keys: &["tool", "server", "where"], build, example };
@@ -34,7 +34,7 @@ struct Tool {
     conditions: Vec<(String, Condition)>,
 }
 
-fn build(context: &Context<'_>) -> Result<Option<Box<dyn Matcher>>, FileError> {
+fn build(context: &Context<'_>) -> Built {
     let rule = context.rule;
     if rule.tool.is_none() && rule.server.is_none() && rule.conditions.is_empty() {
         return Ok(None);

@@ -5,10 +5,9 @@
 //! `git push origin --force` is the deed that `["git", "push", "--force"]` names.
 
 use checkrein_contract::{Effect, EffectWord, Facts};
-use checkrein_toml::FileError;
 use serde_json::Value;
 
-use super::{Context, Cover, Kind, Leaning, Matcher};
+use super::{Built, Context, Cover, Kind, Leaning, Matcher};
 use crate::shell;
 
 pub(super) const KIND: Kind = Kind { effects: &[EffectWord::Run], keys: &["words"], build, example };
@@ -20,7 +19,7 @@ struct Words {
     leaning: Leaning,
 }
 
-fn build(context: &Context<'_>) -> Result<Option<Box<dyn Matcher>>, FileError> {
+fn build(context: &Context<'_>) -> Built {
     let Some(words) = &context.rule.words else { return Ok(None) };
     let at = words.span().start;
     let Some((program, rest)) = words.get_ref().split_first() else {

@@ -98,12 +98,12 @@ impl Session {
             };
             order.push(step);
         }
-        if let [only] = admitted.as_slice() {
-            if let Some(tool) = session_tool(&only.call().tool) {
-                let call = only.call().clone();
-                let reply = tool.answer(&call.id, &call.args, &self.log.state);
-                return self.session_tool(admitted, reply);
-            }
+        if let [only] = admitted.as_slice()
+            && let Some(tool) = session_tool(&only.call().tool)
+        {
+            let call = only.call().clone();
+            let reply = tool.answer(&call.id, &call.args, &self.log.state);
+            return self.session_tool(admitted, reply);
         }
         let started = start(admitted, &mut self.log)?;
         self.run_all(order, started, snapshot).await

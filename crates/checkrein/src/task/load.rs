@@ -9,7 +9,7 @@ use checkrein_toml::{FileError, Source, Spanned};
 use serde_json::{Map, Value};
 
 use super::file::TaskFile;
-use super::{Task, WorkspaceMode};
+use super::{NamedTool, Task, WorkspaceMode};
 use crate::HarnessError;
 
 /// The file that makes a folder a task.
@@ -118,7 +118,7 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
         prompt: loader.prompt(file.prompt.as_ref(), file.prompt_file.as_ref())?,
         model: loader.model(file.script.as_ref(), file.model.as_ref())?,
         policy: loader.policy(file.policy.as_ref())?,
-        tools: file.tools.map(|tools| tools.into_iter().map(Spanned::into_inner).collect()),
+        tools: file.tools.map(|tools| tools.into_iter().map(|tool| named(source, &tool)).collect()),
         manifests,
         skills,
         workspace: match file.workspace.as_ref().map(|w| (w.get_ref().as_str(), w)) {
@@ -145,6 +145,11 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
         },
         context: loader.context(file.context.as_ref())?,
     })
+}
+
+fn named(source: Source<'_>, tool: &Spanned<String>) -> NamedTool {
+    let line = source.line(tool.span().start);
+    NamedTool { name: tool.get_ref().clone(), file: source.file.to_owned(), line }
 }
 
 fn one_of(source: Source<'_>, at: &Spanned<String>, key: &str, word: &str, known: &[&str]) -> FileError {

@@ -1,0 +1,174 @@
+//! The invariants: each holds for real sessions, and each is found broken in a journal that was tampered with.
+
+use checkrein::contract::{Answer, Body, Event, SessionId, Verdict};
+use checkrein::verify::{Fault, verify_events};
+use serde_json::json;
+
+use crate::support::{Rig, calls, text};
+
+/// Events of a session with two turns of calls and a paused, approved one.
+async fn events() -> (SessionId, Vec<Event>) {
+    let rig = Rig::new(vec![
+        calls(&[("probe", json!({ "what": "note", "word": "a" })), ("probe", json!({ "what": "note", "word": "b" }))]),
+        calls(&[("bash", json!({ "command": "true" }))]),
+        text("done"),
+    ]);
+    let outcome = rig.drive().await;
+    let id = outcome.approvals.first().expect("bash is asked about").clone();
+    let word = checkrein::approvals::Word::Approve { for_ms: None };
+    let now = rig.events(&outcome.session).last().unwrap().at;
+    checkrein::approvals::answer(&*rig.harness.store, id.as_str(), None, "dana", &word, now).unwrap();
+    rig.resume(&outcome.session).drive().await.unwrap();
+    let events = rig.events(&outcome.session);
+    (outcome.session, events)
+}
+
+async fn broken(tamper: impl Fn(&mut Vec<Event>)) -> Fault {
+    let (session, mut events) = events().await;
+    tamper(&mut events);
+    for (index, event) in events.iter_mut().enumerate() {
+        event.seq = index as u64 + 1;
+    }
+    verify_events(&session, &events).expect_err("the fault is found")
+}
+
+fn find(events: &[Event], mut wanted: impl FnMut(&Body) -> bool) -> usize {
+    events.iter().position(|event| wanted(&event.body)).expect("such an event")
+}
+
+/// Shows I1, I2, I3, I4, I5, I6, I7, I8, I10: a real session keeps them all.
+#[tokio::test]
+async fn a_real_session_keeps_them_all() {
+    let (session, events) = events().await;
+    assert_eq!(
+        verify_events(&session, &events),
+        Ok(vec!["chain", "I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I10"])
+    );
+}
+
+/// Shows I1: a start without a decision.
+#[tokio::test]
+async fn a_start_without_a_decision_is_found() {
+    let fault = broken(|events| {
+        let at = find(events, |body| matches!(body, Body::Decision { .. }));
+        events.remove(at);
+    })
+    .await;
+    assert_eq!(fault.invariant, "I1", "{fault:?}");
+}
+
+/// Shows I2: a start whose decision was changed to deny, and one without its approval.
+#[tokio::test]
+async fn an_effect_without_permission_is_found() {
+    let fault = broken(|events| {
+        let at = find(events, |body| matches!(body, Body::Decision { .. }));
+        if let Body::Decision { decision, .. } = &mut events[at].body {
+            decision.verdict = Verdict::Deny;
+        }
+    })
+    .await;
+    assert_eq!(fault.invariant, "I2", "{fault:?}");
+    let fault = broken(|events| {
+        let at = find(events, |body| matches!(body, Body::Approval { .. }));
+        if let Body::Approval { answer, .. } = &mut events[at].body {
+            *answer = Answer::Denied { reason: String::new() };
+        }
+    })
+    .await;
+    assert_eq!(fault.invariant, "I2", "{fault:?}");
+}
+
+/// Shows I3: a decision that the policy in the log does not give.
+#[tokio::test]
+async fn a_decision_the_policy_does_not_give_is_found() {
+    let fault = broken(|events| {
+        let Body::Session(opened) = &mut events[0].body else { panic!("it begins with a session") };
+        let own = opened.policy.iter_mut().find(|source| source.file == "policy.toml").unwrap();
+        own.text = own.text.replace("tool = \"probe\"", "tool = \"other\"");
+    })
+    .await;
+    assert_eq!(fault.invariant, "I3", "{fault:?}");
+}
+
+/// Shows I4: a result that was changed, so that the next request is not the one that was sent.
+#[tokio::test]
+async fn a_changed_result_is_found() {
+    let fault = broken(|events| {
+        let at = find(events, |body| matches!(body, Body::Finished(_)));
+        if let Body::Finished(finished) = &mut events[at].body {
+            finished.text = "something else".to_owned();
+        }
+    })
+    .await;
+    assert_eq!(fault.invariant, "I4", "{fault:?}");
+}
+
+/// Shows I5: an event that does not follow from those before it.
+#[tokio::test]
+async fn an_event_out_of_place_is_found() {
+    let fault = broken(|events| {
+        let at = find(events, |body| matches!(body, Body::Proposal { .. }));
+        let proposal = events[at].clone();
+        events.insert(at, proposal);
+    })
+    .await;
+    assert_eq!(fault.invariant, "I5", "{fault:?}");
+}
+
+/// Shows I6: a request beyond the budget.
+#[tokio::test]
+async fn a_request_beyond_the_budget_is_found() {
+    let fault = broken(|events| {
+        let Body::Session(opened) = &mut events[0].body else { panic!("it begins with a session") };
+        opened.budget.steps = 1;
+    })
+    .await;
+    assert_eq!(fault.invariant, "I6", "{fault:?}");
+}
+
+/// Shows I7: a secret that got into the log.
+#[tokio::test]
+async fn a_secret_in_the_log_is_found() {
+    let fault = broken(|events| {
+        let at = find(events, |body| matches!(body, Body::Stop(_)));
+        if let Body::Stop(stop) = &mut events[at].body {
+            stop.reason = format!("ghp_{}", "a1B2".repeat(9));
+        }
+    })
+    .await;
+    assert_eq!(fault.invariant, "I7", "{fault:?}");
+}
+
+/// Shows I8: a request that does not extend the one before, and no event says why.
+#[tokio::test]
+async fn an_unexplained_beginning_is_found() {
+    let read = |file: &str| ("read", json!({ "file_path": file }));
+    let rig = Rig::new(vec![calls(&[read("a.txt")]), calls(&[read("b.txt")]), text("done")]);
+    for file in ["a.txt", "b.txt"] {
+        std::fs::write(rig.project().join(file), "word ".repeat(100)).unwrap();
+    }
+    let mut task = rig.task();
+    task.context = ("trim_to_budget".to_owned(), json!({ "tokens": 200 }));
+    let outcome = rig.begin(&task).drive().await.unwrap();
+    let mut events = rig.events(&outcome.session);
+    assert!(verify_events(&outcome.session, &events).is_ok());
+    let trim = find(&events, |body| matches!(body, Body::Trim { .. }));
+    events.remove(trim);
+    for (index, event) in events.iter_mut().enumerate() {
+        event.seq = index as u64 + 1;
+    }
+    let fault = verify_events(&outcome.session, &events).expect_err("the fault is found");
+    assert_eq!(fault.invariant, "I8", "{fault:?}");
+}
+
+/// Shows I10: an approval that was used twice.
+#[tokio::test]
+async fn an_approval_used_twice_is_found() {
+    let fault = broken(|events| {
+        let uses = find(events, |body| matches!(body, Body::Started { approval: Some(_), .. }));
+        let second = events[uses].clone();
+        events.insert(uses, second);
+    })
+    .await;
+    assert_eq!(fault.invariant, "I10", "{fault:?}");
+}

@@ -1,0 +1,9 @@
+//! The driver through the facade, with tools, hooks and models of the tests' own: what a script can not show from outside.
+
+mod support;
+
+mod concurrency;
+mod edges;
+mod invariants;
+mod messages;
+mod recovery;
