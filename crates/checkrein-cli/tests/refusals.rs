@@ -1,7 +1,7 @@
 //! The refusals of `examples/refunds`, each its own reported test: a model that tries it, and zero refunds issued. The
 //! ledger of the workspace is read independently of what the harness reports.
 //!
-//! Shows R53, R85-R94, R96, R100, R102, R133, R162, R197, R198: hidden, unknown, denied and unanswered calls, forged
+//! Shows R53, R85-R94, R96, R100, R102, R133, R162, R163, R197, R198: hidden, unknown, denied and unanswered calls, forged
 //! fields, words that claim approval, malformed and mistyped arguments, amounts, customers and tenants of others.
 
 #[expect(dead_code, reason = "the black-box tests use the rest")]

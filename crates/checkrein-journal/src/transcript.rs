@@ -185,7 +185,7 @@ mod tests {
             ("/state/s-1/work/a.txt", "{root}/a.txt"),
             ("cd /state/s-1/work.", "cd {root}."),
             ("/state/s-1/work.bak /state/s-1/worker", "{state}/work.bak {state}/worker"),
-            ("PATH=/home/dev:/home/devon", "PATH={home}:/home/devon"),
+            ("PATH=/home/dev:/home/devel", "PATH={home}:/home/devel"),
             ("/mnt/home/dev ../home/dev", "/mnt/home/dev ../home/dev"),
             ("file:///home/dev", "file://{home}"),
             ("résumé of s-1, not s-12 or xs-1", "résumé of {session}, not s-12 or xs-1"),

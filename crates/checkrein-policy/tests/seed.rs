@@ -1,6 +1,6 @@
 //! The recorded calls of `decisions/seed.json` against the seed policy, each its own reported test.
 //!
-//! Shows R1-R5, R8-R14, R19, R20, R88: one pure function over tool name and arguments decides every recorded call, and
+//! Shows R1-R5, R8-R16, R19, R20, R88: one pure function over tool name and arguments decides every recorded call, and
 //! wrapping, spacing, quoting, dot segments, links and absolute program paths never weaken a deny.
 
 use checkrein_contract::{Identity, Layer, Place, PolicySource};

@@ -91,24 +91,9 @@ impl Harness {
     /// [`HarnessError`].
     pub fn begin(&self, task: &Task, options: &RunOptions, front: Front) -> Result<Session, HarnessError> {
         let session = self.new_session_id();
-        let custom = self.extensions.provider.as_ref().map(|provider| provider.model().to_owned());
-        let model = custom.or_else(|| options.model.clone()).or_else(|| task.model.clone()).ok_or_else(|| {
-            HarnessError::Task("no model is named: give `--model script:FILE`, or `script` in task.toml".to_owned())
-        })?;
-        let model_folder = if options.model.is_some() { Some(self.folder.as_path()) } else { task.folder.as_deref() };
-        let model = absolute_script(&model, options.model.is_some().then_some(self.folder.as_path()));
-        let provider = self.provider(&model, model_folder.unwrap_or(&self.folder))?;
+        let (model, provider) = self.model(task, options)?;
         let registry = self.registry(task)?;
-        let task_policy = match &options.policy {
-            None => task.policy.clone(),
-            Some(path) => vec![PolicySource {
-                layer: checkrein_contract::Layer::Project,
-                file: path.display().to_string(),
-                text: crate::task::read(path)?,
-                only_tightens: false,
-            }],
-        };
-        let sources = self.policies.with_task(&task_policy);
+        let sources = self.policies.with_task(&task_policy(task, options)?);
         let spill = self.home.spill(&session);
         let place = self.place(task, &session)?;
         let variables = vec![
@@ -226,6 +211,19 @@ impl Harness {
         }
     }
 
+    /// The model that a person, the task or the host names, as sessions record it.
+    fn model(&self, task: &Task, options: &RunOptions) -> Result<(String, Arc<dyn Provider>), HarnessError> {
+        let custom = self.extensions.provider.as_ref().map(|provider| provider.model().to_owned());
+        let model = custom.or_else(|| options.model.clone()).or_else(|| task.model.clone()).ok_or_else(|| {
+            HarnessError::Task("no model is named: give `--model script:FILE`, or `script` in task.toml".to_owned())
+        })?;
+        let typed = options.model.is_some();
+        let folder = task.folder.as_deref().filter(|_| !typed).unwrap_or(&self.folder);
+        let model = absolute_script(&model, typed.then_some(self.folder.as_path()));
+        let provider = self.provider(&model, folder)?;
+        Ok((model, provider))
+    }
+
     fn registry(&self, task: &Task) -> Result<Registry, HarnessError> {
         let mut registry = defaults::registry(task)?;
         for tool in &self.extensions.tools {
@@ -299,6 +297,17 @@ fn session_of(parts: Parts) -> Session {
         _taken: parts.taken,
         checker: checkrein_tools::verify().definition().name.clone(),
     }
+}
+
+/// The task's policy, or the one that a person named instead.
+fn task_policy(task: &Task, options: &RunOptions) -> Result<Vec<PolicySource>, HarnessError> {
+    let Some(path) = &options.policy else { return Ok(task.policy.clone()) };
+    Ok(vec![PolicySource {
+        layer: checkrein_contract::Layer::Project,
+        file: path.display().to_string(),
+        text: crate::task::read(path)?,
+        only_tightens: false,
+    }])
 }
 
 /// Loads recorded or collected policy files for one session.

@@ -95,8 +95,8 @@ pub(super) const REMOVALS: &[Removal] = &[
     Removal {
         stage: "render bound",
         file: "stages/render.rs",
-        find: "    if text.len() <= MAX_TEXT {\n",
-        replace: "    if text.len() <= MAX_TEXT || true {\n",
+        find: "    if text.len() <= most {\n",
+        replace: "    if text.len() <= most || true {\n",
     },
 ];
 

@@ -63,7 +63,11 @@ const ANYBODY: &[&str] = &["dev", "user", "ops"];
 const RESERVED: &[&str] = &[".example", ".test", ".invalid", ".localhost", "example.com", "example.org", "example.net"];
 
 /// Findings that are meant: the file, what stands there, and why. An entry is argued in its commit.
-const MEANT: &[(&str, &str, &str)] = &[];
+const MEANT: &[(&str, &str, &str)] = &[(
+    "crates/checkrein-journal/src/transcript.rs",
+    concat!("/home", "/devel"),
+    "a test needs a home whose name begins like another one",
+)];
 
 /// Written by cargo, which names the public registry in it.
 const SKIPPED: &[&str] = &["Cargo.lock"];

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::Desk;
 
-/// Shows R170, R188, R189, R200, R206: the scripted model repairs a real crate with a real shell, and the harness checks it.
+/// Shows R170, R176, R188, R189, R200, R206: the scripted model repairs a real crate with a real shell, and the harness checks it.
 #[test]
 fn fix_a_test_repairs_the_crate() {
     let desk = Desk::new();

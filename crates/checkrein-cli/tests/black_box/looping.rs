@@ -165,7 +165,7 @@ text = "A whole answer."
     }
 }
 
-/// Shows R129, R132: by default the loop goes on after a refusal; `stop_on` ends it.
+/// Shows R57, R129, R132: by default the loop goes on after a refusal; `stop_on` ends it.
 #[test]
 fn stop_on_ends_the_run() {
     let script = "version = 1\n[[step]]\ncalls = [{ tool = \"read\", args = { file_path = \"/etc/shadow\" } }]\n[[step]]\ntext = \"I may not.\"\n";

@@ -113,6 +113,26 @@ async fn only_proposals_are_the_models() {
     }
 }
 
+/// Shows R61, R62: the text is in the journal, the value it was rendered from is not.
+#[tokio::test]
+async fn values_stay_out_of_the_journal() {
+    let rig = Rig::new(vec![calls(&[note("a")]), text("done")]);
+    let outcome = rig.drive().await;
+    let journal = serde_json::to_string(&rig.events(&outcome.session)).unwrap();
+    assert!(journal.contains("a beside 0") && !journal.contains("\\\"beside\\\"") && !journal.contains("\"beside\":"));
+}
+
+/// Shows R113, R131: the line between what is trusted and what is checked is written down where the map is.
+#[test]
+fn the_trust_line_is_written_down() {
+    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
+    let map = fs::read_to_string(map).unwrap();
+    let section = map.split("## What is trusted").nth(1).unwrap().split("## ").next().unwrap();
+    for words in ["are trusted code", "is checked data", "executes tools on\nits own side"] {
+        assert!(section.contains(words), "{words}");
+    }
+}
+
 /// Shows R24-R26, R120, R126, R127: neither the gate, nor the session, nor the driver names a tool.
 #[test]
 fn the_loop_names_no_tool() {

@@ -3,6 +3,7 @@
 mod support;
 
 mod concurrency;
+mod economy;
 mod edges;
 mod invariants;
 mod messages;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::{Rig, calls, text};
 
-/// Shows R119-R123, R125, R130, R195, R196: the assistant's message comes before its results, each result carries the id of
+/// Shows R76, R119-R123, R125, R130, R195, R196: the assistant's message comes before its results, each result carries the id of
 /// its call, results of one turn come back together, each request extends the one before, and later turns do not reach
 /// back into copies of earlier ones.
 #[tokio::test]
