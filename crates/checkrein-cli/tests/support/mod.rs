@@ -105,6 +105,7 @@ impl Desk {
         let text = text.replace(&desk, "DESK").replace(env!("CARGO_BIN_EXE_checkrein"), "checkrein");
         let text = replace_ids(&text, "s-", 8, "SESSION");
         let text = replace_ids(&text, "a-", 10, "APPROVAL");
+        let text = replace_ids(&text, "binds ", 12, "binds DIGEST");
         text.lines().map(steady_line).collect::<Vec<_>>().join("\n")
     }
 }
