@@ -94,7 +94,7 @@ impl Policy {
             }
         }
         let Some(winner) = decider.and_then(|at| hits.get(at)) else {
-            let reason = format!("no rule speaks of this {}", effect.word().as_str());
+            let reason = format!("no rule speaks of {}", deed(effect));
             return Judgement { verdict: self.default, winner: Winner::Default, reason, also: Vec::new() };
         };
         let reason = match &winner.failure {
@@ -107,6 +107,20 @@ impl Policy {
             .map(|hit| hit.rule.origin.clone())
             .collect();
         Judgement { verdict: winner.verdict, winner: Winner::Rule(winner.rule.origin.clone()), reason, also }
+    }
+}
+
+/// An effect as people say it.
+fn deed(effect: &Effect) -> String {
+    match effect {
+        Effect::Read { .. } | Effect::ReadTree { .. } => "reading this".to_owned(),
+        Effect::Write { .. } => "writing this".to_owned(),
+        Effect::Delete { .. } => "deleting this".to_owned(),
+        Effect::Metadata { .. } => "changing the mode, owner or times of this".to_owned(),
+        Effect::Run { program, .. } => format!("running `{program}`"),
+        Effect::Connect { host, .. } => format!("connecting to `{host}`"),
+        Effect::Tool { tool, .. } => format!("the tool `{tool}`"),
+        Effect::Unknown { .. } => "what is not understood".to_owned(),
     }
 }
 

@@ -11,3 +11,4 @@ mod looping;
 mod pauses;
 mod places;
 mod terminal;
+mod words;
