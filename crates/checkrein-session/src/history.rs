@@ -109,11 +109,15 @@ impl State {
         let trimmed = policy.apply(self.history.messages());
         let untouched = trimmed.left_out.is_empty();
         let mut tools = self.specs_on_offer();
-        let shown_tokens = if untouched {
-            self.history.tokens
-        } else {
-            trimmed.messages.iter().map(|message| estimate_message(message)).sum()
+        // A policy may only replace results in place, so most messages are the ones that were weighed and hashed once.
+        let weighed = |(index, message): (usize, &Arc<Message>)| match self.history.entries.get(index) {
+            Some(entry) if Arc::ptr_eq(&entry.message, message) => (entry.tokens, entry.digest.clone()),
+            _ => (estimate_message(message), digest_of(message)),
         };
+        let weights: Vec<(u64, Digest)> =
+            if untouched { Vec::new() } else { trimmed.messages.iter().enumerate().map(weighed).collect() };
+        let shown_tokens =
+            if untouched { self.history.tokens } else { weights.iter().map(|(tokens, _)| *tokens).sum() };
         let frame_tokens = estimate_text(&self.opened.system) + tools.iter().map(estimate_spec).sum::<u64>();
         let mut estimate = shown_tokens.saturating_add(frame_tokens);
         let last = limit(self, estimate);
@@ -135,7 +139,8 @@ impl State {
             }
             (shown, prefix)
         } else {
-            let digests: Vec<Digest> = messages.iter().map(|message| digest_of(message)).collect();
+            let mut digests: Vec<Digest> = weights.into_iter().map(|(_, digest)| digest).collect();
+            digests.extend(messages.get(digests.len()..).unwrap_or_default().iter().map(|message| digest_of(message)));
             let fold =
                 |upto: usize| digests.iter().take(upto).fold(frame.clone(), |chain, digest| link(&chain, digest));
             (fold(digests.len()), fold(self.requested_upto))
