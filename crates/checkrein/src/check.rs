@@ -29,7 +29,7 @@ pub struct CheckedCall {
 /// [`HarnessError::File`] for a mistake in one of them.
 pub fn policy_for(files: &PolicyFiles, own: &[PolicySource], place: &Place) -> Result<Arc<Policy>, HarnessError> {
     let nowhere = vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())];
-    load_policy(&files.with_task(own), place, &Identity::default(), &nowhere)
+    load_policy(&files.with_task(own, 0), place, &Identity::default(), &nowhere)
 }
 
 /// Judges one call: a bash command line, or a tool by the names other harnesses use. `stated` are facts to take instead of

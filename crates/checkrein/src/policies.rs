@@ -48,7 +48,10 @@ impl PolicyFiles {
     }
 
     /// All layers of a session: floor, machine, person, task; the default where nobody has any; the harness's own.
-    pub(crate) fn with_task(&self, task: &[PolicySource]) -> Vec<PolicySource> {
+    ///
+    /// The harness's own rules let cut text be read, and keep what steers this session (`{control.N}`) from being changed
+    /// by it, where a session works in the very folder that holds it.
+    pub(crate) fn with_task(&self, task: &[PolicySource], control: usize) -> Vec<PolicySource> {
         let mut all = vec![floor()];
         all.extend(self.sources.iter().cloned());
         all.extend(task.iter().cloned());
@@ -56,7 +59,18 @@ impl PolicyFiles {
         if !all.iter().any(speaks) {
             all.push(source(Layer::Project, "default.toml", DEFAULT));
         }
-        all.push(source(Layer::Session, "supplied.toml", SUPPLIED));
+        let mut supplied = SUPPLIED.to_owned();
+        if control > 0 {
+            let paths: Vec<_> = (0..control).map(|n| format!("\"{{control.{n}}}\", \"{{control.{n}}}/**\"")).collect();
+            for effect in ["write", "delete", "metadata"] {
+                supplied.push_str(&format!(
+                    "[[rule]]\nid = \"control-{effect}\"\ndecision = \"deny\"\nreason = \"what steers a session is not \
+                     changed by it\"\neffect = \"{effect}\"\npaths = [{}]\n",
+                    paths.join(", ")
+                ));
+            }
+        }
+        all.push(source(Layer::Session, "supplied.toml", &supplied));
         all
     }
 }

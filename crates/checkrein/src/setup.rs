@@ -93,13 +93,13 @@ impl Harness {
         let session = self.new_session_id();
         let (model, provider) = self.model(task, options)?;
         let registry = self.registry(task)?;
-        let sources = self.policies.with_task(&task_policy(task, options)?);
+        let control = self.control(task);
+        let sources = self.policies.with_task(&task_policy(task, options)?, control.len());
         let spill = self.home.spill(&session);
         let place = self.place(task, &session)?;
-        let variables = vec![
-            ("spill".to_owned(), spill.folder().display().to_string()),
-            ("state".to_owned(), self.home.path().display().to_string()),
-        ];
+        let mut variables =
+            vec![("spill".to_owned(), shown(spill.folder())), ("state".to_owned(), shown(self.home.path()))];
+        variables.extend(control.into_iter().enumerate().map(|(n, path)| (format!("control.{n}"), path)));
         let policy = load_policy(&sources, &place, &task.identity, &variables)?;
         let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
         known.extend(task.manifests.iter().flat_map(|manifest| manifest.acts_as()));
@@ -260,6 +260,17 @@ impl Harness {
         };
         let root = shown(&root);
         Ok(Place { cwd: root.clone(), root, home: shown(&self.person_home) })
+    }
+
+    /// What steers the session and lies where it works, absolute. A copy has none of it.
+    fn control(&self, task: &Task) -> Vec<String> {
+        match (task.workspace, &task.folder) {
+            (WorkspaceMode::InPlace, Some(folder)) => {
+                let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+                task.protected.iter().map(|path| shown(&folder.join(path))).collect()
+            }
+            (WorkspaceMode::InPlace, None) | (WorkspaceMode::Copy, _) => Vec::new(),
+        }
     }
 
     fn make_workspace(&self, task: &Task, session: &SessionId) -> Result<(), HarnessError> {

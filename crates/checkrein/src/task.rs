@@ -33,8 +33,11 @@ pub struct Task {
     pub skills: Vec<Skill>,
     /// Where the session works.
     pub workspace: WorkspaceMode,
-    /// Files of the folder that steer the session; a copied workspace does without them.
+    /// Files of the folder that steer the session, relative to it; a copied workspace does without them.
     pub control_files: Vec<PathBuf>,
+    /// Files and folders of the folder that no session may change, relative to it: the control files, tools, skills, and
+    /// the programs behind tools.
+    pub protected: Vec<PathBuf>,
     /// What an *ask* does; `None` means: prompt on a terminal, else pause.
     pub on_ask: Option<OnAsk>,
     /// What ends the run.

@@ -5,6 +5,7 @@ mod support;
 
 mod bad_input;
 mod context;
+mod control;
 mod examples;
 mod kills;
 mod looping;

@@ -1,7 +1,7 @@
 //! From a folder or from words to a [`Task`]. Every mistake in a file is found here, before anything runs.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use checkrein_contract::{Budget, Identity, Layer, OnAsk, PolicySource, Skill};
 use checkrein_policy::Manifest;
@@ -74,6 +74,7 @@ pub fn from_words(words: &str, project: &Path) -> Result<Task, HarnessError> {
         skills: Vec::new(),
         workspace: WorkspaceMode::InPlace,
         control_files: Vec::new(),
+        protected: Vec::new(),
         on_ask: None,
         stop_on: Vec::new(),
         identity: Identity::default(),
@@ -102,7 +103,12 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
     let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let manifests = loader.manifests()?;
     let mut control_files = vec![PathBuf::from(TASK_FILE)];
-    control_files.extend(file.script.iter().chain(&file.policy).map(|path| PathBuf::from(path.get_ref())));
+    control_files.extend(file.script.iter().chain(&file.policy).map(|path| plain(path.get_ref())));
+    let mut protected = control_files.clone();
+    protected.push(PathBuf::from("tools"));
+    protected.extend(file.skills.iter().map(|skill| plain(skill.get_ref())));
+    let programs = manifests.iter().filter_map(|manifest| manifest.argv.as_ref()?.first());
+    protected.extend(programs.filter(|program| program.starts_with("./")).map(|program| plain(program)));
     let mut verify = Vec::new();
     for check in file.verify {
         let at = check.span().start;
@@ -127,6 +133,7 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
             Some((other, at)) => return Err(one_of(source, at, "workspace", other, &["copy", "in-place"]).into()),
         },
         control_files,
+        protected,
         on_ask: match file.on_ask.as_ref().map(|o| (o.get_ref().as_str(), o)) {
             None => None,
             Some(("prompt", _)) => Some(OnAsk::Prompt),
@@ -145,6 +152,11 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
         },
         context: loader.context(file.context.as_ref())?,
     })
+}
+
+/// A path as it was written, without `./`.
+fn plain(written: &str) -> PathBuf {
+    Path::new(written).components().filter(|part| *part != Component::CurDir).collect()
 }
 
 fn named(source: Source<'_>, tool: &Spanned<String>) -> NamedTool {
