@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             context.complain(&error.to_string());
-            ExitCode::from(if error.is_usage() { USAGE } else { 1 })
+            ExitCode::from(error.exit_code())
         }
     }
 }

@@ -76,30 +76,34 @@ pub enum HarnessError {
         /// Why.
         reason: String,
     },
+    /// A person interrupted twice; the journal keeps what was done.
+    #[error("interrupted; the journal keeps what was done")]
+    Interrupted,
     /// There is no such thing.
     #[error("{0}")]
     NotFound(String),
 }
 
 impl HarnessError {
-    /// Whether the person's words or files are at fault (exit code 2), not the machine or the session.
-    pub fn is_usage(&self) -> bool {
+    /// Exit code: 2 where the person's words or files are at fault, 130 for an interruption, else 1.
+    pub fn exit_code(&self) -> u8 {
         match self {
             Self::File(_)
             | Self::Unreadable { .. }
             | Self::Task(_)
             | Self::Registry(_)
             | Self::NotFound(_)
-            | Self::Over { .. } => true,
+            | Self::Over { .. } => 2,
             Self::Journal(error) => {
-                matches!(error, JournalError::NoSession { .. } | JournalError::Ambiguous { .. })
+                if matches!(error, JournalError::NoSession { .. } | JournalError::Ambiguous { .. }) { 2 } else { 1 }
             }
             Self::State { .. }
             | Self::Workspace { .. }
             | Self::Fold(_)
             | Self::Record(_)
             | Self::Busy { .. }
-            | Self::Approval { .. } => false,
+            | Self::Approval { .. } => 1,
+            Self::Interrupted => 130,
         }
     }
 }

@@ -87,7 +87,7 @@ fn drive(session: &mut Session) -> Result<Outcome, HarnessError> {
         tokio::select! {
             biased;
             outcome = session.drive() => outcome,
-            () = interrupts => Err(usage("interrupted twice; the journal keeps what was done")),
+            () = interrupts => Err(HarnessError::Interrupted),
         }
     })?
 }

@@ -99,7 +99,7 @@ impl Live {
             Verdict::Ask => (YELLOW, "ask"),
             Verdict::Deny => (RED, "deny"),
         };
-        let why = why(decision);
+        let why = printable(&why(decision));
         self.line(&format!("  {BOLD}{}{BOLD:#} {args}  {style}{word}{style:#} {DIM}{why}{DIM:#}", printable(tool)));
     }
 
