@@ -10,9 +10,10 @@ use checkrein_gate::hooks::Quota;
 use checkrein_gate::{
     After, Around, Before, Failure, Guard, GuardView, Hook, HookFailure, Next, RecordedApproval, call_digest,
 };
+use checkrein_testkit::{NOW, NoPrograms, Yes, request};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{NOW, NoPrograms, Refuses, World, request};
+use support::{Refuses, World};
 
 const SMALL: &str = r#"{"order":"o-1","amount":5}"#;
 const LARGE: &str = r#"{"order":"o-1","amount":50}"#;
@@ -166,38 +167,38 @@ async fn an_approval_means_exactly_one_thing() {
         r#"{"order":"o-2","amount":50}"#,
         r#"{"order":"o-1","amount":50,"note":"x"}"#,
     ] {
-        let finished = world.call_with("pay", other, Some(&approval)).await;
+        let finished = world.call_with("pay", other, Yes::Recorded(&approval)).await;
         assert_eq!(finished.code, Some(Code::ApprovalStale), "{other}");
     }
-    let finished = world.call_with("pay", HUGE, Some(&approval)).await;
+    let finished = world.call_with("pay", HUGE, Yes::Recorded(&approval)).await;
     assert_eq!(finished.code, Some(Code::Denied), "no approval covers a deny");
 
     let late = world.judge("pay", LARGE).await.unwrap().admit(Some(&approval), NOW + 2_000).unwrap_err();
     assert_eq!(late.decision.code, Code::ApprovalExpired);
 
     world.session = SessionId::new("s-2");
-    assert_eq!(world.call_with("pay", LARGE, Some(&approval)).await.code, Some(Code::ApprovalOtherSession));
+    assert_eq!(world.call_with("pay", LARGE, Yes::Recorded(&approval)).await.code, Some(Code::ApprovalOtherSession));
     world.session = SessionId::new("s-1");
 
     let mut spent = approval.clone();
     spent.record_use();
-    assert_eq!(world.call_with("pay", LARGE, Some(&spent)).await.code, Some(Code::ApprovalSpent));
+    assert_eq!(world.call_with("pay", LARGE, Yes::Recorded(&spent)).await.code, Some(Code::ApprovalSpent));
 
     let mut revoked = approval.clone();
     revoked.record(Answer::Revoked { reason: String::new() });
-    assert_eq!(world.call_with("pay", LARGE, Some(&revoked)).await.code, Some(Code::ApprovalRevoked));
+    assert_eq!(world.call_with("pay", LARGE, Yes::Recorded(&revoked)).await.code, Some(Code::ApprovalRevoked));
 
     let judged = world.judge("pay", LARGE).await.unwrap();
     let mut denied = RecordedApproval::new(request(&world.session, &judged));
     assert_eq!(denied.state(NOW), ApprovalState::Pending);
     denied.record(Answer::Denied { reason: "ask the customer first".to_owned() });
     denied.record(Answer::Approved { expires_at: NOW + 1_000, uses: 1 });
-    let finished = world.call_with("pay", LARGE, Some(&denied)).await;
+    let finished = world.call_with("pay", LARGE, Yes::Recorded(&denied)).await;
     assert_eq!(finished.code, Some(Code::DeniedByPerson), "the first answer stands");
     assert!(finished.text.contains("ask the customer first"));
     assert_eq!(world.ran.count(), 0);
 
-    let finished = world.call_with("pay", LARGE, Some(&approval)).await;
+    let finished = world.call_with("pay", LARGE, Yes::Recorded(&approval)).await;
     assert_eq!((finished.ended, world.ran.count()), (FinishedAs::Ok, 1));
 }
 
@@ -306,9 +307,9 @@ async fn what_can_not_be_confined_is_asked_about() {
     world.gate.registry.add_any(Arc::new(Program(definition))).unwrap();
     let judged = world.judge("program", "{}").await.unwrap();
     assert_eq!((judged.decision().verdict, judged.decision().code), (Verdict::Ask, Code::AskUnconfined));
-    world.unconfined = true;
+    world.unconfined_allowed = true;
     assert_eq!(world.judge("program", "{}").await.unwrap().decision().verdict, Verdict::Allow);
-    world.unconfined = false;
+    world.unconfined_allowed = false;
     world.gate.sandbox = Arc::new(NoPrograms { confines: true });
     assert_eq!(world.judge("program", "{}").await.unwrap().decision().verdict, Verdict::Allow);
 }

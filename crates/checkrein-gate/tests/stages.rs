@@ -4,6 +4,7 @@ mod support;
 
 use checkrein_contract::{Body, Code, FinishedAs, Verdict};
 use checkrein_gate::{Before, Hook, HookFailure};
+use checkrein_testkit::Yes;
 use support::{Behaviour, Refuses, World};
 
 /// Shows R48, R190 (parse): text that is no JSON becomes a readable refusal, and empty arguments are an empty object.
@@ -104,7 +105,7 @@ async fn admit_wants_a_yes() {
     assert_eq!(finished.code, Some(Code::NeedsApproval));
     assert_eq!(world.ran.count(), 0);
     let approval = world.approved("pay", r#"{"order":"o-1","amount":50}"#).await;
-    let finished = world.call_with("pay", r#"{"order":"o-1","amount":50}"#, Some(&approval)).await;
+    let finished = world.call_with("pay", r#"{"order":"o-1","amount":50}"#, Yes::Recorded(&approval)).await;
     assert_eq!((finished.ended, world.ran.count()), (FinishedAs::Ok, 1));
 }
 
@@ -158,7 +159,7 @@ async fn render_is_bounded() {
     assert!(finished.cut && finished.text.len() < 64_000, "{}", finished.text.len());
     assert!(finished.text.contains("944000 bytes left out here"), "{}", &finished.text[27_000..29_000]);
     assert!(finished.text.contains("`read` {\"file_path\":\"/spill/c1-1.txt\"}"));
-    assert_eq!(world.kept.0.lock().unwrap()["c1-1.txt"].len(), 1_000_000);
+    assert_eq!(world.kept.get("c1-1.txt").unwrap().len(), 1_000_000);
 }
 
 /// The untouched way, so that every other test here means something.

@@ -6,6 +6,8 @@ mod support;
 use std::path::PathBuf;
 
 use checkrein_contract::{Code, FinishedAs};
+use checkrein_gate::Sandbox as _;
+use checkrein_sandbox::Unconfined;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 use support::{Ended, World, is_gone};
@@ -25,7 +27,7 @@ async fn read_to_end(path: PathBuf) -> String {
 /// Shows R178: what is not enforced is not claimed.
 #[tokio::test]
 async fn it_says_that_it_confines_nothing() {
-    let enforcement = World::new().sandbox().enforcement();
+    let enforcement = Unconfined::new(Vec::new()).enforcement();
     assert!(!enforcement.confines);
     assert!(enforcement.words.contains("not restricted"), "{}", enforcement.words);
 }
@@ -33,7 +35,7 @@ async fn it_says_that_it_confines_nothing() {
 /// Shows R75, R188: exit code and signal are facts of their own.
 #[tokio::test]
 async fn exit_code_and_signal_are_told_apart() {
-    let world = World::new();
+    let mut world = World::new();
     let out = Ended { stdout: "out".into(), stdout_total: 3, stderr: "err".into(), ..Ended::default() };
     let exited = world.bash("printf out; printf err >&2; exit 3").await;
     assert_eq!(exited, Ended { exit: Some(3), ..out.clone() });
@@ -48,7 +50,7 @@ async fn exit_code_and_signal_are_told_apart() {
 /// Shows R68, R71: the end is kept, and the whole is in a file.
 #[tokio::test]
 async fn a_long_stream_is_spilled_whole() {
-    let world = World::new();
+    let mut world = World::new();
     let ended = world.run(json!({"argv": ["seq", "20000"], "keep_bytes": 12})).await;
     let whole: String = (1..=20_000).map(|n| format!("{n}\n")).collect();
     assert_eq!((ended.exit, ended.stdout_total), (Some(0), whole.len() as u64));
@@ -59,7 +61,7 @@ async fn a_long_stream_is_spilled_whole() {
 /// Shows R146: a time limit ends the whole group, and is reported apart from how the program took it.
 #[tokio::test]
 async fn a_time_limit_ends_grandchildren_too() {
-    let world = World::new();
+    let mut world = World::new();
     let ended = world.bash_until_it_prints("sleep 600 & echo $!; wait").await;
     assert_eq!((ended.timed_out, ended.exit, ended.signal), (true, None, Some(15)));
     assert!(is_gone(&ended.stdout));
@@ -72,7 +74,7 @@ async fn a_time_limit_ends_grandchildren_too() {
 /// Shows R146: what does not listen is ended all the same.
 #[tokio::test]
 async fn a_group_that_ignores_the_first_signal_is_killed() {
-    let world = World::new();
+    let mut world = World::new();
     let ended = world.bash_until_it_prints("trap '' TERM; sleep 600 & echo $!; wait").await;
     assert_eq!((ended.timed_out, ended.exit, ended.signal), (true, None, Some(9)));
     assert!(is_gone(&ended.stdout));
@@ -89,7 +91,7 @@ async fn a_held_pipe_does_not_hang() {
 /// Shows R146: nobody holds it up by leaving the group either.
 #[tokio::test]
 async fn a_process_that_left_the_group_does_not_hang_the_call() {
-    let world = World::new();
+    let mut world = World::new();
     let ended = world.bash("setsid sleep 5 & echo $!").await;
     assert_eq!((ended.exit, ended.timed_out), (Some(0), false));
 }
@@ -97,12 +99,13 @@ async fn a_process_that_left_the_group_does_not_hang_the_call() {
 /// Shows R147: cancelling reaches the program and everything it started.
 #[tokio::test]
 async fn cancelling_ends_the_group() {
-    let world = World::new();
+    let mut world = World::new();
+    let cancel = world.cancel.clone();
     let (path, fifo) = fifo(&world);
     let line = format!("sleep 600 & echo $! > {fifo}; wait");
     let (ended, pid) = tokio::join!(world.bash(&line), async {
         let pid = read_to_end(path).await;
-        world.cancel.cancel();
+        cancel.cancel();
         pid
     });
     assert_eq!((ended.cancelled, ended.timed_out, ended.exit), (true, false, None));
@@ -117,7 +120,7 @@ async fn cancelling_ends_the_group() {
 /// Shows R146, R147: a run that is dropped half way leaves nothing running.
 #[tokio::test]
 async fn dropping_the_run_ends_the_group() {
-    let world = World::new();
+    let mut world = World::new();
     let (path, fifo) = fifo(&world);
     let line = format!("sleep 600 & echo $$ $! > {fifo}; wait");
     let pids = tokio::select! {
@@ -130,7 +133,7 @@ async fn dropping_the_run_ends_the_group() {
 /// Shows R175: programs get a clean environment; secrets of the host are not in it.
 #[tokio::test]
 async fn only_listed_variables_reach_a_program() {
-    let world = World::with_env(&[
+    let mut world = World::with_env(&[
         ("PATH", "/usr/bin:/bin"),
         ("HOME", "/home/dev"),
         ("LC_ALL", "C.UTF-8"),
@@ -149,7 +152,7 @@ async fn only_listed_variables_reach_a_program() {
 /// Shows R58, R174: what can not be started is said to be so, each with its reason, and never as a program that failed.
 #[tokio::test]
 async fn what_can_not_start_says_why() {
-    let world = World::new();
+    let mut world = World::new();
     let script = world.folder.path().join("script");
     std::fs::write(&script, "#!/not/there\n").unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

@@ -111,7 +111,7 @@ async fn a_command_line_is_judged_by_its_effects() {
 #[tokio::test]
 async fn a_cancelled_command_is_no_result() {
     let mut world = World::new();
-    world.cancel.cancel();
+    world.cancel();
     assert_eq!(world.error("bash", json!({"command": "touch x"})).await.0, Code::Cancelled);
     assert!(world.names(".").is_empty());
 }

@@ -126,14 +126,13 @@ async fn a_link_that_comes_after_the_decision_is_not_followed() {
     let mut world = World::new();
     let outside = world.task();
     fs::write(outside.join("a.txt"), "outside\n").unwrap();
-    type Meanwhile = fn(&World);
-    let links: [(&str, Meanwhile); 2] = [
-        ("dir/a.txt", |world| {
-            fs::remove_dir_all(world.path("dir")).unwrap();
-            symlink(world.task(), world.path("dir")).unwrap();
-        }),
-        ("b.txt", |world| symlink(world.task().join("a.txt"), world.path("b.txt")).unwrap()),
-    ];
+    let (dir, link) = (world.path("dir"), world.path("b.txt"));
+    let replace_folder = || {
+        fs::remove_dir_all(&dir).unwrap();
+        symlink(&outside, &dir).unwrap();
+    };
+    let add_link = || symlink(outside.join("a.txt"), &link).unwrap();
+    let links: [(&str, &dyn Fn()); 2] = [("dir/a.txt", &replace_folder), ("b.txt", &add_link)];
     for (path, meanwhile) in links {
         for (tool, args) in
             [("write", json!({"file_path": path, "content": "mine\n"})), ("read", json!({ "file_path": path }))]
@@ -247,7 +246,7 @@ async fn a_cancelled_change_is_none() {
     let mut world = World::new();
     world.file("a.txt", "old\n");
     world.text("read", json!({"file_path": "a.txt"})).await;
-    world.cancel.cancel();
+    world.cancel();
     assert_eq!(world.error("write", json!({"file_path": "b.txt", "content": "x"})).await.0, Code::Cancelled);
     assert_eq!(world.error("edit", one("old", "new")).await.0, Code::Cancelled);
     assert_eq!((world.names("."), world.content("a.txt")), (vec!["a.txt".to_owned()], "old\n".to_owned()));

@@ -135,7 +135,7 @@ async fn a_link_counts_as_what_it_leads_to() {
 async fn a_cancelled_read_is_cancelled() {
     let mut world = World::new();
     world.file("a.txt", "a\n");
-    world.cancel.cancel();
+    world.cancel();
     assert_eq!(world.error("read", json!({"file_path": "a.txt"})).await.0, Code::Cancelled);
 }
 

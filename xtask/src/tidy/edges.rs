@@ -43,7 +43,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("checkrein-acp", &["checkrein", "checkrein-contract"]),
     ("checkrein-web", &["checkrein", "checkrein-contract"]),
     ("checkrein-evals", &["checkrein", "checkrein-contract"]),
-    (TESTKIT, &["checkrein-contract", "checkrein-gate", "checkrein-session"]),
+    (TESTKIT, &["checkrein-contract", "checkrein-policy", "checkrein-gate", "checkrein-session"]),
     ("xtask", &[]),
 ];
 

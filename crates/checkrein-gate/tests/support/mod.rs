@@ -1,26 +1,19 @@
-//! A small world around the gate: two tools, a policy, a journal in memory. Tools run through the one way and no other.
+//! A small world around the gate: one tool, and a policy for it.
 #![expect(dead_code, reason = "each test file uses its part of it")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 
-use checkrein_contract::{
-    Actor, Answer, ApprovalId, ApprovalRequest, Body, BoxFuture, CallId, CallKind, Digest, Effect, Finished, Foreseen,
-    Identity, Layer, Place, PolicySource, ProposedCall, Question, RawCall, SessionId, Spend,
-};
+use checkrein_contract::{BoxFuture, CallKind, Effect, Foreseen, Place, Question};
 use checkrein_gate::guards::RepeatedFailures;
 use checkrein_gate::{
-    Approved, CommandSpec, Concurrency, Enforcement, FactSource, Failure, Gate, Guard, Hook, Judged, RecordFailure,
-    RecordedApproval, Recorder, Refused, Registry, Rendered, RunContext, RunOutput, Sandbox, SandboxFailure, Scene,
-    Spill, Tool, parse, start,
+    Approved, Concurrency, FactSource, Failure, Guard, Hook, Registry, Rendered, RunContext, Spill, Tool,
 };
-use checkrein_policy::{Policy, Variables};
+use checkrein_testkit::Kept;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 /// Counts what really ran.
 #[derive(Clone, Default)]
@@ -182,79 +175,11 @@ impl FactSource for Links {
     }
 }
 
-/// Nothing runs programs in these tests.
-pub(crate) struct NoPrograms {
-    pub(crate) confines: bool,
-}
-
-impl Sandbox for NoPrograms {
-    fn enforcement(&self) -> Enforcement {
-        Enforcement { confines: self.confines, words: "nothing runs here".to_owned() }
-    }
-
-    fn run<'a>(
-        &'a self,
-        _approved: &'a Approved,
-        command: CommandSpec,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<RunOutput, SandboxFailure>> {
-        Box::pin(async move { Err(SandboxFailure::NoProgram { program: command.argv.concat() }) })
-    }
-}
-
-/// Keeps what was cut in memory.
-#[derive(Default)]
-pub(crate) struct Kept(pub(crate) Mutex<BTreeMap<String, Vec<u8>>>);
-
-impl Spill for Kept {
-    fn save(&self, name: &str, bytes: &[u8]) -> Option<PathBuf> {
-        self.0.lock().unwrap().insert(name.to_owned(), bytes.to_vec());
-        Some(self.path(name))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        PathBuf::from("/spill").join(name)
-    }
-}
-
-/// A journal in memory that can be told to fail.
-#[derive(Default)]
-pub(crate) struct Memory {
-    pub(crate) events: Vec<(Actor, Body)>,
-    pub(crate) flushed: usize,
-    pub(crate) broken: bool,
-}
-
-impl Recorder for Memory {
-    fn record(&mut self, by: Actor, body: Body) -> Result<(), RecordFailure> {
-        if self.broken {
-            return Err(RecordFailure { reason: "the disk is full".to_owned() });
-        }
-        self.events.push((by, body));
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), RecordFailure> {
-        self.flushed = self.events.len();
-        Ok(())
-    }
-}
-
-/// The whole small world.
+/// The small world, and what can be seen of it.
 pub(crate) struct World {
-    pub(crate) gate: Gate,
+    world: checkrein_testkit::World,
     pub(crate) ran: Ran,
     pub(crate) kept: Arc<Kept>,
-    pub(crate) journal: Memory,
-    pub(crate) offered: BTreeSet<String>,
-    pub(crate) failures: BTreeMap<Digest, u32>,
-    pub(crate) unconfined: bool,
-    pub(crate) by_harness: bool,
-    pub(crate) session: SessionId,
-    pub(crate) place: Place,
-    pub(crate) identity: Identity,
-    pub(crate) spend: Spend,
-    pub(crate) cancel: CancellationToken,
 }
 
 impl World {
@@ -268,147 +193,33 @@ impl World {
         registry.add(Pay { ran: ran.clone(), behaviour }).unwrap();
         let place = Place { root: "/srv/shop".into(), cwd: "/srv/shop".into(), home: "/home/dev".into() };
         let kept = Arc::new(Kept::default());
-        Self {
-            gate: Gate {
-                registry,
-                policy: Arc::new(policy(POLICY, &place)),
-                hooks: Vec::new(),
-                guards: vec![Arc::new(RepeatedFailures)],
-                facts: Arc::new(Links),
-                sandbox: Arc::new(NoPrograms { confines: false }),
-                spill: Arc::clone(&kept) as Arc<dyn Spill>,
-            },
-            ran,
-            kept,
-            journal: Memory::default(),
-            offered: BTreeSet::from(["pay".to_owned()]),
-            failures: BTreeMap::new(),
-            unconfined: false,
-            by_harness: false,
-            session: SessionId::new("s-1"),
-            place,
-            identity: Identity::default(),
-            spend: Spend::default(),
-            cancel: CancellationToken::new(),
-        }
+        let mut world = checkrein_testkit::World::new(registry, POLICY, place).guard(RepeatedFailures);
+        world.gate.facts = Arc::new(Links);
+        world.gate.spill = Arc::clone(&kept) as Arc<dyn Spill>;
+        Self { world, ran, kept }
     }
 
     #[must_use]
-    pub(crate) fn hook(mut self, hook: impl Hook + 'static) -> Self {
-        self.gate.hooks.push(Arc::new(hook));
-        self
+    pub(crate) fn hook(self, hook: impl Hook + 'static) -> Self {
+        Self { world: self.world.hook(hook), ..self }
     }
 
     #[must_use]
-    pub(crate) fn guard(mut self, guard: impl Guard + 'static) -> Self {
-        self.gate.guards.push(Arc::new(guard));
-        self
-    }
-
-    pub(crate) fn scene(&self) -> Scene<'_> {
-        Scene {
-            session: &self.session,
-            place: &self.place,
-            identity: &self.identity,
-            spend: &self.spend,
-            offered: &self.offered,
-            failures: &self.failures,
-            by_harness: self.by_harness,
-            unconfined_allowed: self.unconfined,
-        }
-    }
-
-    pub(crate) fn propose(&self, tool: &str, arguments: &str) -> ProposedCall {
-        parse(CallId::new("c1-1"), &RawCall { tool: tool.to_owned(), arguments: arguments.to_owned() })
-    }
-
-    pub(crate) async fn judge(&self, tool: &str, arguments: &str) -> Result<Judged, Refused> {
-        self.gate.judge(&self.propose(tool, arguments), &self.scene()).await
-    }
-
-    /// The whole way; what asks is not answered.
-    pub(crate) async fn call(&mut self, tool: &str, arguments: &str) -> Finished {
-        self.call_with(tool, arguments, None).await
-    }
-
-    /// The whole way, with an approval at hand.
-    pub(crate) async fn call_with(
-        &mut self,
-        tool: &str,
-        arguments: &str,
-        approval: Option<&RecordedApproval>,
-    ) -> Finished {
-        let judged = match self.judge(tool, arguments).await {
-            Ok(judged) => judged,
-            Err(refused) => return refused.finished(),
-        };
-        let approved = match judged.admit(approval, NOW) {
-            Ok(approved) => approved,
-            Err(refused) => return refused.finished(),
-        };
-        let started = match start(vec![approved], &mut self.journal) {
-            Ok(mut started) => started.remove(0),
-            Err(failure) => {
-                let refused = Refused {
-                    call: CallId::new("c1-1"),
-                    tool: tool.to_owned(),
-                    decision: checkrein_contract::Decision {
-                        verdict: checkrein_contract::Verdict::Deny,
-                        code: checkrein_contract::Code::JournalUnavailable,
-                        reason: failure.reason,
-                        trace: Vec::new(),
-                    },
-                };
-                return refused.finished();
-            }
-        };
-        let seen = BTreeMap::new();
-        let context = RunContext {
-            place: &self.place,
-            identity: &self.identity,
-            sandbox: &*self.gate.sandbox,
-            spill: &*self.kept,
-            seen: &seen,
-            cancel: &self.cancel,
-        };
-        self.gate.run(started, &self.scene(), context).await
-    }
-
-    /// A request for approval of this very call, answered with yes.
-    pub(crate) async fn approved(&self, tool: &str, arguments: &str) -> RecordedApproval {
-        let judged = self.judge(tool, arguments).await.unwrap();
-        let mut approval = RecordedApproval::new(request(&self.session, &judged));
-        approval.record(Answer::Approved { expires_at: NOW + 1_000, uses: 1 });
-        approval
+    pub(crate) fn guard(self, guard: impl Guard + 'static) -> Self {
+        Self { world: self.world.guard(guard), ..self }
     }
 }
 
-/// The time in these tests, milliseconds since 1970.
-pub(crate) const NOW: u64 = 1_000_000;
+impl Deref for World {
+    type Target = checkrein_testkit::World;
 
-pub(crate) fn request(session: &SessionId, judged: &Judged) -> ApprovalRequest {
-    ApprovalRequest {
-        id: ApprovalId::new("a-1"),
-        session: session.clone(),
-        call: judged.call().id.clone(),
-        tool: judged.call().tool.clone(),
-        arguments: judged.call().args.clone(),
-        effects: judged.effects().to_vec(),
-        reason: judged.decision().reason.clone(),
-        binds: judged.binds().clone(),
-        identity: Identity::default(),
-        policy: Digest::of(b""),
-        requested_at: NOW,
-        expires_at: NOW + 1_000,
+    fn deref(&self) -> &Self::Target {
+        &self.world
     }
 }
 
-pub(crate) fn policy(text: &str, place: &Place) -> Policy {
-    let source = PolicySource {
-        layer: Layer::Project,
-        file: "policy.toml".to_owned(),
-        text: text.to_owned(),
-        only_tightens: false,
-    };
-    Policy::load(&[source], &Variables::new(place, &Identity::default())).unwrap()
+impl DerefMut for World {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.world
+    }
 }

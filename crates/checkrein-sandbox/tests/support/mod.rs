@@ -1,19 +1,12 @@
 //! A gate around one tool that runs whatever program it is told to, so that every run here went through the stages.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use checkrein_contract::{
-    Actor, Body, BoxFuture, CallId, Code, Effect, Finished, FinishedAs, Foreseen, Identity, Layer, Place, PolicySource,
-    ProposedCall, Question, SessionId, Spend,
-};
-use checkrein_gate::{
-    Approved, CommandSpec, FactSource, Failure, Gate, RecordFailure, Recorder, Registry, Rendered, RunContext, Sandbox,
-    Scene, Spill, Tool, start,
-};
-use checkrein_policy::{Policy, Variables};
+use checkrein_contract::{BoxFuture, Code, Effect, Finished, FinishedAs, Foreseen, Place};
+use checkrein_gate::{Approved, CommandSpec, Failure, Registry, Rendered, RunContext, Tool};
 use checkrein_sandbox::Unconfined;
+use checkrein_testkit::SpillFolder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -131,46 +124,11 @@ impl Tool for RunProgram {
     }
 }
 
-struct Nothing;
-
-impl FactSource for Nothing {
-    fn answer<'a>(&'a self, _question: &'a Question) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async { None })
-    }
-}
-
-struct Folder(PathBuf);
-
-impl Spill for Folder {
-    fn save(&self, _name: &str, _bytes: &[u8]) -> Option<PathBuf> {
-        None
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-#[derive(Default)]
-struct Lines(Vec<Body>);
-
-impl Recorder for Lines {
-    fn record(&mut self, _by: Actor, body: Body) -> Result<(), RecordFailure> {
-        self.0.push(body);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), RecordFailure> {
-        Ok(())
-    }
-}
-
 /// A folder to work in, and a gate whose only tool runs programs there.
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
+    world: checkrein_testkit::World,
     pub(crate) cancel: CancellationToken,
-    gate: Gate,
-    place: Place,
 }
 
 impl World {
@@ -179,27 +137,16 @@ impl World {
         // Not below /tmp, wherever this repository is: the floor lets that be written.
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let root = folder.path().canonicalize().unwrap().to_str().unwrap().to_owned();
-        let place = Place { root: root.clone(), cwd: root, home: String::new() };
-        let source = PolicySource {
-            layer: Layer::Project,
-            file: "policy.toml".to_owned(),
-            text: POLICY.to_owned(),
-            only_tightens: false,
-        };
-        let policy = Policy::load(&[source], &Variables::new(&place, &Identity::default())).unwrap();
         let mut registry = Registry::new();
         registry.add(RunProgram).unwrap();
+        let place = Place { root: root.clone(), cwd: root, home: String::new() };
+        let mut world = checkrein_testkit::World::new(registry, POLICY, place);
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let gate = Gate {
-            registry,
-            policy: Arc::new(policy),
-            hooks: Vec::new(),
-            guards: Vec::new(),
-            facts: Arc::new(Nothing),
-            sandbox: Arc::new(Unconfined::new(env)),
-            spill: Arc::new(Folder(folder.path().join("spill"))),
-        };
-        Self { folder, cancel: CancellationToken::new(), gate, place }
+        world.gate.sandbox = Arc::new(Unconfined::new(env));
+        world.gate.spill = Arc::new(SpillFolder(folder.path().join("spill")));
+        world.unconfined_allowed = true;
+        let cancel = world.cancel.clone();
+        Self { folder, world, cancel }
     }
 
     /// A world with the usual path.
@@ -207,56 +154,25 @@ impl World {
         Self::with_env(&[("PATH", "/usr/local/bin:/usr/bin:/bin")])
     }
 
-    pub(crate) fn sandbox(&self) -> &dyn Sandbox {
-        &*self.gate.sandbox
-    }
-
-    /// Proposes, judges, admits, records and runs one call.
-    pub(crate) async fn call(&self, args: Value) -> Finished {
-        let (session, spend, identity) = (SessionId::new("s-1"), Spend::default(), Identity::default());
-        let scene = Scene {
-            session: &session,
-            place: &self.place,
-            identity: &identity,
-            spend: &spend,
-            offered: &BTreeSet::from(["run_program".to_owned()]),
-            failures: &BTreeMap::new(),
-            by_harness: false,
-            unconfined_allowed: true,
-        };
-        let id = CallId::new("c1-1");
-        let proposed = ProposedCall { id, tool: "run_program".to_owned(), args, raw: false, parallel: false };
-        let judged = self.gate.judge(&proposed, &scene).await.unwrap();
-        let approved = judged.admit(None, 0).unwrap();
-        let mut recorder = Lines::default();
-        let started = start(vec![approved], &mut recorder).unwrap().remove(0);
-        assert_eq!(recorder.0.len(), 1, "the start is recorded before anything runs");
-        let seen = BTreeMap::new();
-        let context = RunContext {
-            place: &self.place,
-            identity: &identity,
-            sandbox: &*self.gate.sandbox,
-            spill: &*self.gate.spill,
-            seen: &seen,
-            cancel: &self.cancel,
-        };
-        self.gate.run(started, &scene, context).await
+    /// Runs one call.
+    pub(crate) async fn call(&mut self, args: Value) -> Finished {
+        self.world.call("run_program", &args.to_string()).await
     }
 
     /// Runs a program that starts.
-    pub(crate) async fn run(&self, args: Value) -> Ended {
+    pub(crate) async fn run(&mut self, args: Value) -> Ended {
         let finished = self.call(args).await;
         assert_eq!(finished.ended, FinishedAs::Ok, "{}", finished.text);
         serde_json::from_str(&finished.text).unwrap()
     }
 
     /// Runs a line of bash.
-    pub(crate) async fn bash(&self, line: &str) -> Ended {
+    pub(crate) async fn bash(&mut self, line: &str) -> Ended {
         self.run(json!({"argv": ["bash", "-c", line]})).await
     }
 
     /// Runs a line of bash under a limit that is long enough for its first output.
-    pub(crate) async fn bash_until_it_prints(&self, line: &str) -> Ended {
+    pub(crate) async fn bash_until_it_prints(&mut self, line: &str) -> Ended {
         for timeout_ms in [200, 2_000, 20_000] {
             let ended = self.run(json!({"argv": ["bash", "-c", line], "timeout_ms": timeout_ms})).await;
             if !ended.stdout.is_empty() {

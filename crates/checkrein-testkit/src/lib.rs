@@ -1,0 +1,78 @@
+//! A world to test tools, policies, hooks and guards in, without a model: the real gate around them, a journal in memory.
+//!
+//! Calls go the whole way that a model's calls go (parse, judge, admit, start, run): there is no other way to run a tool,
+//! in tests neither. This crate panics where a test would: on a policy with a mistake in it, on a start that was not
+//! recorded.
+//!
+//! ```
+//! use checkrein_contract::{BoxFuture, Code, Effect, FinishedAs, Foreseen, Place};
+//! use checkrein_gate::{Approved, Failure, Registry, Rendered, RunContext, Tool};
+//! use checkrein_testkit::{World, Yes};
+//!
+//! /// Sends a parcel back.
+//! struct ReturnParcel;
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Input {
+//!     /// The parcel's number.
+//!     parcel: u32,
+//! }
+//!
+//! impl Tool for ReturnParcel {
+//!     type Input = Input;
+//!     type Output = String;
+//!     const NAME: &'static str = "return_parcel";
+//!     const DESCRIPTION: &'static str = "Sends a parcel back.";
+//!
+//!     fn effects(&self, input: &Input, _place: &Place) -> Foreseen {
+//!         let args = serde_json::json!({ "parcel": input.parcel });
+//!         Foreseen::of(vec![Effect::Tool { tool: Self::NAME.to_owned(), server: None, args }])
+//!     }
+//!
+//!     fn run<'a>(&'a self, _: &'a Approved, input: Input, _: RunContext<'a>) -> BoxFuture<'a, Result<String, Failure>> {
+//!         Box::pin(async move { Ok(format!("parcel {} is on its way", input.parcel)) })
+//!     }
+//!
+//!     fn render(&self, _: &Input, output: &String) -> Rendered {
+//!         Rendered::whole(output.clone())
+//!     }
+//!
+//!     fn examples() -> Vec<serde_json::Value> {
+//!         vec![serde_json::json!({ "parcel": 7 })]
+//!     }
+//! }
+//!
+//! const POLICY: &str = r#"
+//! version = 1
+//! [[rule]]
+//! id = "parcels"
+//! decision = "ask"
+//! reason = "a person looks at each parcel"
+//! effect = "tool"
+//! tool = "return_parcel"
+//! "#;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let mut registry = Registry::new();
+//! registry.add(ReturnParcel)?;
+//! let place = Place { root: "/srv/shop".into(), cwd: "/srv/shop".into(), home: "/home/dev".into() };
+//! let mut world = World::new(registry, POLICY, place);
+//!
+//! let refused = world.call("return_parcel", r#"{"parcel": 7}"#).await;
+//! assert_eq!(refused.code, Some(Code::NeedsApproval));
+//!
+//! let approval = world.approved("return_parcel", r#"{"parcel": 7}"#).await;
+//! let other = world.call_with("return_parcel", r#"{"parcel": 8}"#, Yes::Recorded(&approval)).await;
+//! assert_eq!(other.code, Some(Code::ApprovalStale));
+//!
+//! let sent = world.call_with("return_parcel", r#"{"parcel": 7}"#, Yes::Recorded(&approval)).await;
+//! assert_eq!((sent.ended, sent.text.as_str()), (FinishedAs::Ok, "parcel 7 is on its way"));
+//! # Ok::<(), checkrein_gate::RegistryError>(())
+//! # }).unwrap();
+//! ```
+
+mod ports;
+mod world;
+
+pub use ports::{AsWritten, InMemory, Kept, NoPrograms, SpillFolder};
+pub use world::{NOW, World, Yes, policy, request};
