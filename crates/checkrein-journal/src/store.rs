@@ -92,7 +92,7 @@ pub struct FoundRow {
 ///
 /// let store = MemoryStore::default();
 /// let session = SessionId::new("s-00000001");
-/// store.create(&session, &SessionMeta { created_at: 0, task: "words".into(), model: "parrot".into() })?;
+/// store.create(&session, &SessionMeta { created_at: 0, task: "words".into(), model: "parrot".into() }, &[])?;
 /// let first = note(&store, &session, "hello")?;
 /// assert_eq!(first.seq, 1);
 /// assert_eq!(store.read(&session, 1)?.len(), 1);
@@ -103,11 +103,12 @@ pub struct FoundRow {
 /// # Ok::<(), JournalError>(())
 /// ```
 pub trait EventStore: Send + Sync {
-    /// Adds a session without events.
+    /// Adds a session with its first events, both or neither, and gives its head. Durable when it returns.
     ///
     /// # Errors
-    /// [`JournalError::Exists`], or what keeps the store from writing.
-    fn create(&self, session: &SessionId, meta: &SessionMeta) -> Result<(), JournalError>;
+    /// [`JournalError::Exists`]; [`JournalError::Gap`] when `seq` does not count from 1; or what keeps the store from
+    /// writing. Whatever the error, nothing was added.
+    fn create(&self, session: &SessionId, meta: &SessionMeta, first: &[Event]) -> Result<Head, JournalError>;
 
     /// How far the session's chain reaches; [`Head::genesis`] before any event.
     ///

@@ -89,7 +89,7 @@ async fn a_check_is_judged_like_any_call() {
     assert!(tool.runs_programs(&check));
     let argv = vec!["cargo".to_owned(), "test".to_owned()];
     let effect = Effect::Run { program: "cargo".into(), argv, modelled: false };
-    assert_eq!((tool.effects(&check, &world.place).effects, tool.kind(&check)), (vec![effect], CallKind::Once));
+    assert_eq!((tool.effects(&check, &world.place).effects, tool.kind(&check)), (vec![effect], CallKind::Idempotent));
     let check = json!({"file": "a.txt", "contains": "x"});
     assert!(!tool.runs_programs(&check), "looking into a file needs no sandbox");
     let path = world.path("a.txt").to_str().unwrap().to_owned();

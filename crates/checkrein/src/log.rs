@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use checkrein_contract::{Actor, Body, EVENT_VERSION, Event, SessionId};
+use checkrein_contract::{Actor, Body, EVENT_VERSION, Event, SessionId, SessionOpened};
 use checkrein_gate::{Clock, RecordFailure, Recorder};
-use checkrein_journal::{EventStore, Head};
+use checkrein_journal::{EventStore, Head, SessionMeta};
 use checkrein_session::State;
 
 use crate::HarnessError;
@@ -24,18 +24,19 @@ pub(crate) struct SessionLog {
 }
 
 impl SessionLog {
-    /// Begins a session: its first event is durable when this returns.
+    /// Begins a session: it and its first event are durable when this returns, or there is neither.
     pub(crate) fn begin(
         store: Arc<dyn EventStore>,
         clock: Arc<dyn Clock>,
         mut observer: Box<dyn Observer>,
-        first: Body,
-        session: SessionId,
+        opened: SessionOpened,
     ) -> Result<Self, HarnessError> {
-        let event = Event { v: EVENT_VERSION, seq: 1, at: clock.now_ms(), by: Actor::Code, body: first };
+        let (session, at) = (opened.session.clone(), clock.now_ms());
+        let meta = SessionMeta { created_at: at, task: opened.task.clone(), model: opened.model.clone() };
+        let body = Body::Session(Box::new(opened));
+        let event = Event { v: EVENT_VERSION, seq: 1, at, by: Actor::Code, body };
         let state = State::open(&event)?;
-        let genesis = store.head(&session)?;
-        let head = store.append(&session, &genesis, std::slice::from_ref(&event))?;
+        let head = store.create(&session, &meta, std::slice::from_ref(&event))?;
         observer.event(&event);
         Ok(Self { state, observer, store, clock, session, head, pending: Vec::new() })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use checkrein_contract::{Actor, Body, OnAsk, Place, PolicySource, Provider, SessionId, SessionOpened};
 use checkrein_facts::HostFacts;
 use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Recorder, Registry, Sandbox};
-use checkrein_journal::{EventStore, SessionMeta, SqliteStore};
+use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
 use checkrein_session::recover;
 use tokio_util::sync::CancellationToken;
@@ -136,12 +136,7 @@ impl Harness {
         let taken = self.home.take(&session)?;
         self.make_workspace(task, &session)?;
         let clock = clock_for(&*provider);
-        self.store.create(
-            &session,
-            &SessionMeta { created_at: clock.now_ms(), task: opened.task.clone(), model: opened.model.clone() },
-        )?;
-        let body = Body::Session(Box::new(opened));
-        let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, body, session)?;
+        let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, opened)?;
         let gate = self.gate(registry, policy, sandbox, spill.clone());
         Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
     }

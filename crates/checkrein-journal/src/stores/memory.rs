@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use checkrein_contract::{Digest, Event, SessionId};
 
-use crate::chain::seal;
+use crate::chain::{Sealed, seal};
 use crate::store::{PROPOSAL, RESUMED, STOP, resolve, status_of};
 use crate::{EventStore, FoundRow, Head, JournalError, SessionMeta, SessionRow, StoredRow};
 
@@ -43,6 +43,14 @@ impl State {
         let missing = || JournalError::NoSession { prefix: id.to_string() };
         self.sessions.iter().find(|session| session.id == *id).ok_or_else(missing)
     }
+
+    fn add(&mut self, id: &SessionId, sealed: Vec<Sealed>, head: &Head) {
+        for taker in self.sessions.iter_mut().filter(|taker| taker.id == *id) {
+            taker.head = head.clone();
+            taker.rows.extend(sealed.iter().map(|event| event.row.clone()));
+        }
+        self.blobs.extend(sealed.into_iter().flat_map(|event| event.blobs).map(|b| (b.digest, b.text.into_bytes())));
+    }
 }
 
 impl Session {
@@ -66,14 +74,16 @@ impl Session {
 }
 
 impl EventStore for MemoryStore {
-    fn create(&self, session: &SessionId, meta: &SessionMeta) -> Result<(), JournalError> {
+    fn create(&self, session: &SessionId, meta: &SessionMeta, first: &[Event]) -> Result<Head, JournalError> {
+        let (sealed, head) = seal(session, &Head::genesis(session), first)?;
         let mut state = self.state();
         if state.session(session).is_ok() {
             return Err(JournalError::Exists { session: session.clone() });
         }
-        let head = Head::genesis(session);
-        state.sessions.push(Session { id: session.clone(), meta: meta.clone(), head, rows: Vec::new() });
-        Ok(())
+        let added = Session { id: session.clone(), meta: meta.clone(), head: Head::genesis(session), rows: Vec::new() };
+        state.sessions.push(added);
+        state.add(session, sealed, &head);
+        Ok(head)
     }
 
     fn head(&self, session: &SessionId) -> Result<Head, JournalError> {
@@ -87,12 +97,7 @@ impl EventStore for MemoryStore {
         if found != *expected {
             return Err(JournalError::Conflict { session: session.clone(), expected: expected.clone(), found });
         }
-        let State { sessions, blobs } = &mut *state;
-        for taker in sessions.iter_mut().filter(|taker| taker.id == *session) {
-            taker.head = head.clone();
-            taker.rows.extend(sealed.iter().map(|event| event.row.clone()));
-        }
-        blobs.extend(sealed.into_iter().flat_map(|event| event.blobs).map(|b| (b.digest, b.text.into_bytes())));
+        state.add(session, sealed, &head);
         Ok(head)
     }
 

@@ -117,7 +117,8 @@ impl SqliteStore {
 }
 
 impl EventStore for SqliteStore {
-    fn create(&self, session: &SessionId, meta: &SessionMeta) -> Result<(), JournalError> {
+    fn create(&self, session: &SessionId, meta: &SessionMeta, first: &[Event]) -> Result<Head, JournalError> {
+        let (sealed, head) = seal(session, &Head::genesis(session), first)?;
         self.writing(|connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             if is_known(&transaction, session)? {
@@ -125,8 +126,10 @@ impl EventStore for SqliteStore {
             }
             let row = params![session.as_str(), integer(meta.created_at), meta.task, meta.model];
             transaction.prepare_cached(ADD_SESSION)?.execute(row)?;
+            insert(&transaction, session, &sealed)?;
             Ok(transaction.commit()?)
-        })
+        })?;
+        Ok(head)
     }
 
     fn head(&self, session: &SessionId) -> Result<Head, JournalError> {

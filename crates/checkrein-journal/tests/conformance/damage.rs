@@ -180,7 +180,7 @@ fn a_damaged_file_is_not_written_to() {
     let other = SessionId::new("s-new");
     let found = damaged.read(&SessionId::new(WORLD.session), 1);
     assert!(matches!(found, Err(JournalError::Corrupt { .. })), "{found:?}");
-    let refused = damaged.create(&other, &meta()).unwrap_err();
+    let refused = damaged.create(&other, &meta(), &[]).unwrap_err();
     assert!(matches!(refused, JournalError::Corrupt { .. }), "{refused:?}");
     assert!(refused.to_string().contains("Nothing was changed"), "{refused}");
     drop(damaged);

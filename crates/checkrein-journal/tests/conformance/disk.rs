@@ -197,7 +197,7 @@ fn a_full_disk_loses_nothing_and_is_got_over() {
         assert!(matches!(full, JournalError::Full { .. }), "{full:?}");
         assert!(full.to_string().contains("free some space"), "{full}");
         assert_eq!(store.head(&session).unwrap(), head, "a failed append leaves nothing behind");
-        assert!(matches!(store.create(&SessionId::new("s-2"), &meta()), Ok(()) | Err(JournalError::Full { .. })));
+        assert!(matches!(store.create(&SessionId::new("s-2"), &meta(), &[]), Ok(_) | Err(JournalError::Full { .. })));
         verify_chain(&*store, &session, Some(&head)).unwrap();
 
         fs::remove_file(&ballast).unwrap();

@@ -28,8 +28,8 @@ fn writer_process() {
     let kind = on_disk().find(|kind| kind.name == name).expect("the store is in the list");
     let store = open(kind, Path::new(&folder));
     let session = SessionId::new(SESSION);
-    match store.create(&session, &meta()) {
-        Ok(()) | Err(JournalError::Exists { .. }) => {}
+    match store.create(&session, &meta(), &[]) {
+        Ok(_) | Err(JournalError::Exists { .. }) => {}
         Err(error) => panic!("{error}"),
     }
     let mut head = store.head(&session).unwrap();

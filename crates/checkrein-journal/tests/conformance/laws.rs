@@ -43,7 +43,7 @@ fn one_append_of_many_is_the_chain_of_many_appends_of_one() {
         let (many, single) = (SessionId::new("s-1"), SessionId::new("s-1-again"));
         let events = run(&WORLD);
         let mut head = Head::genesis(&single);
-        store.create(&single, &meta()).unwrap();
+        store.create(&single, &meta(), &[]).unwrap();
         for event in &events {
             head = store.append(&single, &head, std::slice::from_ref(event)).unwrap();
         }
@@ -102,8 +102,8 @@ fn events_follow_one_by_one() {
 fn a_session_is_created_once_and_before_its_events() {
     every_store(|store| {
         let (session, other) = (SessionId::new("s-1"), SessionId::new("s-2"));
-        store.create(&session, &meta()).unwrap();
-        assert!(matches!(store.create(&session, &meta()), Err(JournalError::Exists { .. })));
+        store.create(&session, &meta(), &[]).unwrap();
+        assert!(matches!(store.create(&session, &meta(), &[]), Err(JournalError::Exists { .. })));
         assert_eq!(store.head(&session).unwrap(), Head::genesis(&session));
         assert_eq!(store.read(&session, 1).unwrap(), []);
         let unknown = [
@@ -113,6 +113,21 @@ fn a_session_is_created_once_and_before_its_events() {
             store.append(&other, &Head::genesis(&other), &[note(1, "a")]).map(drop),
         ];
         assert!(unknown.iter().all(|found| matches!(found, Err(JournalError::NoSession { .. }))), "{unknown:?}");
+    });
+}
+
+#[test]
+fn a_session_and_its_first_events_come_together() {
+    every_store(|store| {
+        let session = SessionId::new("s-1");
+        let gap = store.create(&session, &meta(), &[note(2, "a")]);
+        assert!(matches!(gap, Err(JournalError::Gap { .. })), "{gap:?}");
+        assert!(matches!(store.head(&session), Err(JournalError::NoSession { .. })), "nothing was added");
+        let first = [note(1, "a"), big(2, 9_000)];
+        let head = store.create(&session, &meta(), &first).unwrap();
+        assert_eq!((head.seq, &store.head(&session).unwrap()), (2, &head));
+        assert_eq!(store.read(&session, 1).unwrap(), first);
+        assert_eq!(store.append(&session, &head, &[note(3, "b")]).unwrap().seq, 3);
     });
 }
 
@@ -130,7 +145,7 @@ fn lists_are_newest_first_and_tell_the_status() {
             // A clock that jumps back does not reorder the list.
             let meta = SessionMeta { created_at: 1_000 - events as u64, ..meta() };
             let session = SessionId::new(name);
-            store.create(&session, &meta).unwrap();
+            store.create(&session, &meta, &[]).unwrap();
             store.append(&session, &Head::genesis(&session), &run(&WORLD)[..events]).unwrap();
         }
         let listed = store.sessions().unwrap();
@@ -154,7 +169,7 @@ fn lists_are_newest_first_and_tell_the_status() {
 fn a_session_is_found_by_the_beginning_of_its_id() {
     every_store(|store| {
         for name in ["s-1", "s-12", "s-13", "s-2%", "s-\u{e9}a"] {
-            store.create(&SessionId::new(name), &meta()).unwrap();
+            store.create(&SessionId::new(name), &meta(), &[]).unwrap();
         }
         for (prefix, expected) in [("s-1", "s-1"), ("s-12", "s-12"), ("s-2", "s-2%"), ("s-\u{e9}", "s-\u{e9}a")] {
             assert_eq!(store.find(prefix).unwrap().as_str(), expected);
@@ -163,7 +178,7 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
             assert!(matches!(store.find(nothing), Err(JournalError::NoSession { .. })), "{nothing}");
         }
         for number in 14..24 {
-            store.create(&SessionId::new(format!("s-{number}")), &meta()).unwrap();
+            store.create(&SessionId::new(format!("s-{number}")), &meta(), &[]).unwrap();
         }
         assert_eq!(store.find("s-1").unwrap().as_str(), "s-1", "however many newer ones begin like it");
         let several = store.find("s").unwrap_err();
@@ -234,7 +249,7 @@ fn a_value_that_looks_like_a_reference_is_kept_as_it_is() {
 fn events_of_another_version_are_not_written() {
     every_store(|store| {
         let session = SessionId::new("s-1");
-        store.create(&session, &meta()).unwrap();
+        store.create(&session, &meta(), &[]).unwrap();
         let newer = Event { v: 2, ..note(1, "a") };
         let refused = store.append(&session, &Head::genesis(&session), &[newer]);
         assert!(matches!(refused, Err(JournalError::Unwritable { seq: 1, .. })), "{refused:?}");
@@ -262,7 +277,7 @@ fn racing_writers_lose_and_try_again() {
     const EACH: usize = 25;
     every_store(|store| {
         let session = SessionId::new("s-1");
-        store.create(&session, &meta()).unwrap();
+        store.create(&session, &meta(), &[]).unwrap();
         let start = Barrier::new(WRITERS);
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {
@@ -315,7 +330,7 @@ fn two_handles_on_one_file_share_the_fence() {
         let second = two.append(&session, &first, &[note(2, "two")]).unwrap();
         assert!(matches!(one.append(&session, &first, &[note(2, "one")]), Err(JournalError::Conflict { .. })));
         assert_eq!(one.read(&session, 1).unwrap(), [note(1, "one"), note(2, "two")]);
-        assert!(matches!(two.create(&session, &meta()), Err(JournalError::Exists { .. })));
+        assert!(matches!(two.create(&session, &meta(), &[]), Err(JournalError::Exists { .. })));
         one.append(&session, &second, &[note(3, "one")]).unwrap();
     }
 }

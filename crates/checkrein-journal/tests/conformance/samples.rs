@@ -61,8 +61,7 @@ pub(crate) fn big(seq: u64, bytes: usize) -> Event {
 
 /// A session of this id, in a store, with these events.
 pub(crate) fn filled(store: &dyn EventStore, session: &SessionId, events: &[Event]) -> Head {
-    store.create(session, &meta()).expect("the session is new");
-    store.append(session, &Head::genesis(session), events).expect("the events follow one another")
+    store.create(session, &meta(), events).expect("the session is new, and the events follow one another")
 }
 
 /// The stores that keep what they are given on disk.

@@ -19,7 +19,7 @@ fn say(what: &str, count: u64, since: Instant) {
 }
 
 fn fill(store: &dyn EventStore, session: &SessionId, events: u64, batch: u64) {
-    store.create(session, &meta()).unwrap();
+    store.create(session, &meta(), &[]).unwrap();
     let sample = usual(1);
     let mut head = Head::genesis(session);
     while head.seq < events {

@@ -323,7 +323,7 @@ fn an_unknown_session_is_a_finding() {
     let store = SqliteStore::open(&folder.path().join("journal.db")).unwrap();
     let fault = verify_chain(&store, &SessionId::new("s-9"), None).unwrap_err();
     assert!(matches!(fault.problem, ChainProblem::Store { .. }), "{fault}");
-    store.create(&SessionId::new("s-9"), &meta()).unwrap();
+    store.create(&SessionId::new("s-9"), &meta(), &[]).unwrap();
     assert_eq!(verify_chain(&store, &SessionId::new("s-9"), None).unwrap().head.seq, 0);
     let head = store.head(&SessionId::new("s-9")).unwrap();
     store.append(&SessionId::new("s-9"), &head, &[big(1, 2_000)]).unwrap();

@@ -94,7 +94,8 @@ impl Tool for Verify {
         the harness only.";
 
     fn kind(&self, input: &Input) -> CallKind {
-        if input.run.is_none() { CallKind::Pure } else { CallKind::Once }
+        // A check is made to be repeated: it runs again in every round, and so it does after a crash.
+        if input.run.is_none() { CallKind::Pure } else { CallKind::Idempotent }
     }
 
     fn timeout_ms(&self, _input: &Input) -> u64 {

@@ -16,8 +16,9 @@ struct Counting {
 }
 
 impl EventStore for Counting {
-    fn create(&self, session: &SessionId, meta: &SessionMeta) -> Result<(), JournalError> {
-        self.inner.create(session, meta)
+    fn create(&self, session: &SessionId, meta: &SessionMeta, first: &[Event]) -> Result<Head, JournalError> {
+        self.appends.fetch_add(1, Ordering::SeqCst);
+        self.inner.create(session, meta, first)
     }
     fn head(&self, session: &SessionId) -> Result<Head, JournalError> {
         self.inner.head(session)

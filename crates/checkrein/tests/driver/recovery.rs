@@ -17,13 +17,12 @@ async fn cut_off(rig: &Rig, last: impl Fn(&Body) -> bool) -> SessionId {
     let end = events.iter().position(|event| last(&event.body)).expect("such an event") + 1;
     let session = SessionId::new("s-cutoff00");
     let store = &rig.harness.store;
-    store.create(&session, &SessionMeta { created_at: 0, task: "words".to_owned(), model: "says".to_owned() }).unwrap();
     let mut kept: Vec<Event> = events[..end].to_vec();
     if let Body::Session(opened) = &mut kept[0].body {
         opened.session = session.clone();
     }
-    let head = store.head(&session).unwrap();
-    store.append(&session, &head, &kept).unwrap();
+    let meta = SessionMeta { created_at: 0, task: "words".to_owned(), model: "says".to_owned() };
+    store.create(&session, &meta, &kept).unwrap();
     rig.probe.ran.lock().unwrap().clear();
     session
 }
