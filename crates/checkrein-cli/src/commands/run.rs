@@ -13,6 +13,13 @@ use crate::view::{JsonLines, Live, TerminalAsker, closing};
 pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError> {
     let harness = context.harness()?;
     let words = arguments.task.join(" ");
+    if let [folder, _, ..] = arguments.task.as_slice()
+        && task::find_folder(folder).is_ok_and(|found| found.is_some())
+    {
+        return Err(usage(format!(
+            "{folder} is a task folder with a prompt of its own in task.toml; leave out the words after it"
+        )));
+    }
     let mut task = match task::find_folder(&words)? {
         Some(folder) => {
             let folder = folder.canonicalize().map_err(|error| usage(format!("{words}: {error}")))?;

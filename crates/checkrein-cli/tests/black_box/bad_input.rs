@@ -79,6 +79,7 @@ fn words_and_folders_that_are_none() {
         vec!["run", "examples/none"],
         vec!["run", "empty"],
         vec!["run", "half"],
+        vec!["run", "half", "and", "more"],
         vec!["run", "say hello"],
         vec!["run", "say hello", "--model", "anthropic:some-model"],
         vec!["run", "say hello", "--model", "script:gone.toml"],
