@@ -182,8 +182,34 @@ pub(crate) struct Deny {
 pub(crate) enum Policy {
     /// Judge one call: a bash command, or a tool with arguments. Exit code 0 allow, 10 ask, 11 deny
     Check(PolicyCheck),
+    /// Judge one call, show why in full, and what would have to change
+    Explain(PolicyCheck),
     /// Judge recorded calls and compare with what they expect
     Test(PolicyTest),
+    /// Find rules that do nothing
+    Lint(PolicyLint),
+    /// Let the policy that a project brings allow things as well
+    Trust(PolicyTrust),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyLint {
+    /// Policy files, each looked at by itself; folders stand for the files in them (default: what holds here)
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyTrust {
+    /// The policy (default: the project's own, .checkrein/policy.toml)
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Do not ask: the file was read
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -214,12 +240,15 @@ pub(crate) struct PolicyCheck {
 #[derive(Debug, Args)]
 pub(crate) struct PolicyTest {
     /// Recorded calls: a JSON array, or JSON lines
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "cases")]
     pub(crate) fixtures: Vec<PathBuf>,
+    /// The same, for a file of cases with their world in a header
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cases: Vec<PathBuf>,
     /// The policy for calls that name none
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Where policies that calls name are: NAME.toml
+    /// Where policies that calls name are: NAME.toml, beside tools/*.toml and commands/*.toml
     #[arg(long, value_name = "DIR")]
     pub(crate) policies: Option<PathBuf>,
     /// The project folder that the calls were recorded in

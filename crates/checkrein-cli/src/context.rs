@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anstream::AutoStream;
+use checkrein::contract::Digest;
 use checkrein::journal::EventStore;
 use checkrein::{Extensions, Harness, HarnessError, PolicyFiles, StateFolder};
 use etcetera::BaseStrategy as _;
@@ -61,6 +62,17 @@ impl Context {
     /// Policies of the machine and of the person.
     pub(crate) fn policies(&self) -> Result<PolicyFiles, HarnessError> {
         PolicyFiles::read(self.config.as_deref())
+    }
+
+    /// A person's own command models.
+    pub(crate) fn commands(&self) -> Option<PathBuf> {
+        self.config.as_ref().map(|folder| folder.join("commands"))
+    }
+
+    /// Notes that a person trusts a policy, as it is.
+    pub(crate) fn trust(&self, path: &Path, digest: &Digest) -> Result<(), HarnessError> {
+        let nowhere = || HarnessError::Task("there is no home folder to keep this in".to_owned());
+        checkrein::trust(self.config.as_deref().ok_or_else(nowhere)?, path, digest)
     }
 
     /// The journal.

@@ -57,4 +57,26 @@ pub struct Place {
     pub cwd: String,
     /// The person's home folder; empty when there is none.
     pub home: String,
+    /// How paths are written there.
+    #[serde(default, skip_serializing_if = "PathStyle::is_posix")]
+    pub paths: PathStyle,
+}
+
+/// How paths are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathStyle {
+    /// `/srv/project/a`.
+    #[default]
+    Posix,
+    /// `C:\\project\\a`; both slashes separate, case does not count, `/c/project` means the same. Paths are held as
+    /// `/c:/project/a`.
+    Windows,
+}
+
+impl PathStyle {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+    fn is_posix(&self) -> bool {
+        *self == Self::Posix
+    }
 }

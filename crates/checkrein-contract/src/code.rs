@@ -38,6 +38,8 @@ codes! {
     AskNoRule = "ASK_NO_RULE",
     /// A part could not be understood.
     AskNotUnderstood = "ASK_NOT_UNDERSTOOD",
+    /// The rules allow it, but what that rests on does not hold.
+    AskRestsOn = "ASK_RESTS_ON",
     /// The rules allow it, but nothing here can confine what runs.
     AskUnconfined = "ASK_UNCONFINED",
     /// A hook asks for a person's yes.

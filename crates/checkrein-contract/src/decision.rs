@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Code, Effect};
+use crate::{Code, Effect, Question};
 
 /// Allow, ask or deny. Ordered by strictness, so that `max` over all parts of a call is the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,6 +99,13 @@ pub enum Winner {
     Default,
     /// The effect could not be understood, or a question about it had no answer.
     NotUnderstood,
+    /// A rule allows it, but what that rests on does not hold (a script that was changed in this session, say).
+    RestsOn {
+        /// What was asked.
+        on: Question,
+    },
+    /// Written in a place that the grant chooses: no rule is asked.
+    Incidental,
     /// A pre-hook.
     Hook {
         /// Its name.
@@ -121,6 +128,9 @@ pub struct TraceStep {
     /// The effect; absent where the whole call was judged (a hook, a guard).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
+    /// The simple command it belongs to, counted from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub part: u32,
     /// What won.
     #[serde(flatten)]
     pub winner: Winner,
@@ -143,4 +153,9 @@ pub struct Decision {
     pub reason: String,
     /// Every effect with what decided it.
     pub trace: Vec<TraceStep>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_first(part: &u32) -> bool {
+    *part == 0
 }

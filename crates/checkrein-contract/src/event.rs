@@ -227,7 +227,7 @@ impl Body {
 }
 
 fn facts_are_empty(facts: &Facts) -> bool {
-    facts.0.is_empty()
+    facts.is_empty()
 }
 
 /// One round of checks.

@@ -25,17 +25,17 @@ mod ports;
 
 pub use approval::{Answer, ApprovalRequest, ApprovalState};
 pub use budget::{Budget, Limit, Spend, Usage};
-pub use call::{Call, CallKind, Identity, Place};
+pub use call::{Call, CallKind, Identity, PathStyle, Place};
 pub use canonical::{canonical_bytes, canonical_string, digest_json};
 pub use code::Code;
 pub use decision::{Decision, Layer, RuleRef, TraceStep, Verdict, Winner};
-pub use effect::{Effect, EffectWord, Foreseen};
+pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Run, Tree};
 pub use estimate::{estimate_message, estimate_spec, estimate_text};
 pub use event::{
     Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Presentation,
     ProposalKind, ProposedCall, SeenFile, SessionChange, TrimmedResult,
 };
-pub use fact::{Answered, Facts, Question};
+pub use fact::{Answered, Facts, Finding, Question};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
 pub use opened::{Check, OnAsk, PolicySource, SessionOpened, Skill, StopOn};

@@ -79,13 +79,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-
-    /// A folder without links in its own path.
-    fn folder() -> (tempfile::TempDir, String) {
-        let held = tempfile::tempdir().unwrap();
-        let path = held.path().canonicalize().unwrap().into_os_string().into_string().unwrap();
-        (held, path)
-    }
+    use crate::scratch::folder;
 
     /// A link counts as what it leads to, also where the last parts do not exist yet.
     #[test]
@@ -160,18 +154,5 @@ mod tests {
             Err(ErrorKind::PermissionDenied) => assert_eq!(answer, None),
             _ => assert_eq!(answer, Some(format!("{closed}/x")), "skipped: this user may look into every folder"),
         }
-    }
-
-    /// The same through the port.
-    #[test]
-    fn the_port_answers_with_the_real_path() {
-        use checkrein_contract::Question;
-        use checkrein_gate::FactSource;
-
-        let (_held, at) = folder();
-        symlink("target", format!("{at}/link")).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let question = Question::RealPath { path: format!("{at}/link") };
-        assert_eq!(runtime.block_on(crate::HostFacts.answer(&question)), Some(format!("{at}/target")));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use checkrein_contract::{ApprovalId, Call, CallKind, Digest, Effect, Facts, Place, Verdict};
+use checkrein_contract::{ApprovalId, Call, CallKind, Digest, Effect, Facts, Foreseen, Place, Question, Verdict};
 use checkrein_policy::{Policy, decide};
 
 use crate::registry::Entry;
@@ -77,18 +77,11 @@ impl Grant {
     /// Whether a file met while walking a granted tree may be read. `real` is absolute, without links. The policy is asked
     /// about each; a secret inside a tree that may be read is left out.
     pub fn may_read(&self, real: &str) -> bool {
-        let effect = Effect::Read { path: real.to_owned() };
-        let facts = Facts(vec![checkrein_contract::Answered {
-            question: checkrein_contract::Question::RealPath { path: real.to_owned() },
-            answer: Some(real.to_owned()),
-        }]);
-        let call = Call {
-            id: checkrein_contract::CallId::new("walk"),
-            tool: String::new(),
-            server: None,
-            args: serde_json::Value::Null,
-        };
-        match decide(&self.policy, &call, &[effect], &facts).verdict {
+        let foreseen = Foreseen { effects: vec![Effect::read(real)], ..Foreseen::default() };
+        // What the call was judged by holds for each file of it, such as whether names fold case there.
+        let mut facts = self.facts.clone();
+        facts.add(Question::RealPath { path: real.to_owned() }, Some(real.into()));
+        match decide(&self.policy, &foreseen, &facts).verdict {
             Verdict::Allow => true,
             Verdict::Ask => self.by_person,
             Verdict::Deny => false,

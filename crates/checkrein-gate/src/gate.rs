@@ -77,7 +77,7 @@ impl Gate {
         let visible = stages::visible(proposed, &self.registry, scene)?;
         let valid = stages::validate(visible)?;
         let hooked = stages::hooks(valid, &self.hooks).await?;
-        let foreseen = stages::foresee(hooked, &*self.facts, scene.place).await;
+        let foreseen = stages::foresee(hooked, &self.policy, &*self.facts, scene.place).await;
         Ok(stages::decide(foreseen, &self.policy, &self.guards, &self.sandbox.enforcement(), scene))
     }
 

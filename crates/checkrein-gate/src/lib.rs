@@ -38,4 +38,4 @@ pub use ports::{
 pub use redact::{RedactingStream, redact_text, redact_value};
 pub use registry::{Registry, RegistryError};
 pub use remedy::{error_text, remedy};
-pub use stages::{Changed, Judged, Refused, Started, parse, start};
+pub use stages::{Changed, Judged, Refused, Started, find_out, parse, start};

@@ -12,12 +12,11 @@ pub fn remedy(code: Code) -> &'static str {
             "A person decides: `checkrein approvals approve ID --by NAME`, then `checkrein resume SESSION`."
         }
         Code::AskNoRule => "A person decides; a rule in the policy would answer next time.",
-        Code::AskNotUnderstood => "Use one plain command per call, without chains, redirections or expansions.",
+        Code::AskNotUnderstood => "Say it in plain words: name programs, options and paths instead of computing them.",
+        Code::AskRestsOn => "A person decides, since what this would run is not what the rule was written for.",
         Code::AskUnconfined => "A person decides; or run with `--unconfined` where you trust the programs.",
         Code::NeedsInput => "Answer with `checkrein resume SESSION --answer TEXT`.",
-        Code::Denied => {
-            "Do not try it in other words. Reach the goal another way, or say in your answer what is missing."
-        }
+        Code::Denied => "Do not try it in other words. Reach the goal another way, or say what is missing.",
         Code::DeniedByHook | Code::DeniedByGuard => {
             "Do not repeat this call. Change what the reason names, or say in your answer what is missing."
         }

@@ -18,6 +18,7 @@ mod validate;
 mod visible;
 
 pub use admit::Judged;
+pub use foresee::find_out;
 pub use parse::parse;
 pub use start::{Started, start};
 

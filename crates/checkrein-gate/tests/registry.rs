@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use checkrein_contract::{BoxFuture, CallKind, Code, Foreseen, Place, ToolSpec};
+use checkrein_contract::{BoxFuture, CallKind, Code, Facts, Foreseen, Place, ToolSpec};
 use checkrein_gate::schema::{check_subset, mode_parameters};
 use checkrein_gate::{
     AnyTool, Approved, Concurrency, Definition, Failure, Registry, RegistryError, RunContext, Shown, input_schema,
@@ -46,7 +46,7 @@ impl AnyTool for Shaped {
     fn runs_programs(&self, _args: &Value) -> bool {
         true
     }
-    fn effects(&self, _args: &Value, _place: &Place) -> Foreseen {
+    fn effects(&self, _args: &Value, _place: &Place, _facts: &Facts) -> Foreseen {
         Foreseen::default()
     }
     fn run<'a>(&'a self, _approved: &'a Approved, _context: RunContext<'a>) -> BoxFuture<'a, Result<Value, Failure>> {

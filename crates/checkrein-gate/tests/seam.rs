@@ -261,7 +261,7 @@ async fn a_secret_in_arguments_is_refused() {
 /// A program that nothing confines is asked about, unless somebody said that it may run so.
 #[tokio::test]
 async fn what_can_not_be_confined_is_asked_about() {
-    use checkrein_contract::{CallKind, Foreseen, Place};
+    use checkrein_contract::{CallKind, Facts, Foreseen, Place};
     use checkrein_gate::{AnyTool, Approved, Concurrency, Definition, RunContext, Shown};
     struct Program(Definition);
     impl AnyTool for Program {
@@ -280,8 +280,8 @@ async fn what_can_not_be_confined_is_asked_about() {
         fn runs_programs(&self, _args: &Value) -> bool {
             true
         }
-        fn effects(&self, _args: &Value, place: &Place) -> Foreseen {
-            Foreseen::of(vec![checkrein_contract::Effect::Read { path: format!("{}/a", place.root) }])
+        fn effects(&self, _args: &Value, place: &Place, _facts: &Facts) -> Foreseen {
+            Foreseen::of(vec![checkrein_contract::Effect::read(format!("{}/a", place.root))])
         }
         fn run<'a>(
             &'a self,

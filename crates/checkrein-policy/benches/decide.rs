@@ -1,8 +1,8 @@
 //! What a decision costs: 20 rules beside the floor, from a plain read to a shell line with a wrapper.
 
-use checkrein_contract::{Answered, Call, CallId, Facts, Foreseen, Identity, Layer, Place, PolicySource, Question};
+use checkrein_contract::{Call, CallId, Facts, Finding, Foreseen, Identity, Layer, Place, PolicySource, Question};
 use checkrein_policy::fixtures::foresee;
-use checkrein_policy::{Manifest, Policy, Variables, decide, foreign_tools};
+use checkrein_policy::{Manifest, Models, Policy, Scene, Variables, decide, foreign_tools, foresee_until_known};
 use divan::{Bencher, black_box};
 use serde_json::Value;
 
@@ -11,7 +11,12 @@ fn main() {
 }
 
 fn place() -> Place {
-    Place { root: "/home/user/project".into(), cwd: "/home/user/project".into(), home: "/home/user".into() }
+    Place {
+        root: "/home/user/project".into(),
+        cwd: "/home/user/project".into(),
+        home: "/home/user".into(),
+        ..Place::default()
+    }
 }
 
 /// Ten path rules and ten command rules, as a project might have them.
@@ -37,14 +42,17 @@ struct Case {
     facts: Facts,
 }
 
-fn case(tools: &[Manifest], tool: &str, args: Value) -> Case {
+fn case(policy: &Policy, tools: &[Manifest], tool: &str, args: Value) -> Case {
     let call = Call { id: CallId::new("c1-1"), tool: tool.to_owned(), server: None, args };
-    let foreseen = foresee(&call, tools, &place());
-    let answered = foreseen.questions.iter().map(|question| {
-        let Question::RealPath { path } = question;
-        Answered { question: question.clone(), answer: Some(path.clone()) }
-    });
-    let facts = Facts(answered.collect());
+    let place = place();
+    let (foreseen, facts) = foresee_until_known(
+        policy,
+        |facts| foresee(&call, tools, Scene { place: &place, facts, models: Models::built_in() }),
+        |question| match question {
+            Question::RealPath { path } => Some(Finding::Text(path.clone())),
+            _ => None,
+        },
+    );
     Case { call, foreseen, facts }
 }
 
@@ -60,8 +68,8 @@ const CALLS: [(&str, &str); 4] = [
 fn decision(bencher: Bencher<'_, '_>, index: usize) {
     let (policy, tools) = (policy(), foreign_tools().expect("the manifests load"));
     let (tool, args) = CALLS[index];
-    let case = case(&tools, tool, serde_json::from_str(args).expect("JSON"));
-    bencher.bench_local(|| decide(&policy, black_box(&case.call), black_box(&case.foreseen.effects), &case.facts));
+    let case = case(&policy, &tools, tool, serde_json::from_str(args).expect("JSON"));
+    bencher.bench_local(|| decide(&policy, black_box(&case.foreseen), &case.facts));
 }
 
 /// The decision with what the call would do.
@@ -69,10 +77,11 @@ fn decision(bencher: Bencher<'_, '_>, index: usize) {
 fn foresee_and_decide(bencher: Bencher<'_, '_>, index: usize) {
     let (policy, tools, place) = (policy(), foreign_tools().expect("the manifests load"), place());
     let (tool, args) = CALLS[index];
-    let case = case(&tools, tool, serde_json::from_str(args).expect("JSON"));
+    let case = case(&policy, &tools, tool, serde_json::from_str(args).expect("JSON"));
     bencher.bench_local(|| {
-        let foreseen = foresee(black_box(&case.call), &tools, &place);
-        decide(&policy, &case.call, &foreseen.effects, &case.facts)
+        let scene = Scene { place: &place, facts: &case.facts, models: Models::built_in() };
+        let foreseen = foresee(black_box(&case.call), &tools, scene);
+        decide(&policy, &foreseen, &case.facts)
     });
 }
 

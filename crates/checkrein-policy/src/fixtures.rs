@@ -1,23 +1,30 @@
 //! Fixtures: recorded calls with their expected decisions. Data, not code; the note is the test's name.
 
-use std::collections::BTreeMap;
+mod context;
+mod suite;
 
-use checkrein_contract::{Answered, Call, CallId, Decision, Effect, Facts, Foreseen, Place, Question, Verdict};
+use checkrein_contract::{Call, CallId, Connect, Decision, Effect, Foreseen, Verdict};
 use checkrein_toml::{FileError, Source};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{Manifest, Policy, decide, paths};
+use crate::url::{self, Url};
+use crate::{Manifest, Scene};
+
+pub use context::{FixtureContext, Hook, World};
+pub use suite::{Judge, Report, Suite};
 
 /// One recorded call.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Fixture {
     /// What it shows; the name of the test.
     #[serde(alias = "id")]
     pub note: String,
-    /// The call.
-    pub call: FixtureCall,
+    /// The tool; may stand in the call instead.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// The call: `tool`, and `args` or the arguments themselves.
+    pub call: Map<String, Value>,
     /// The policy it is judged by; absent means the one given on the command line.
     #[serde(default)]
     pub policy: Option<String>,
@@ -32,32 +39,15 @@ pub struct Fixture {
     /// The decision that would be a vulnerability.
     #[serde(default)]
     pub never: Option<Verdict>,
-}
-
-/// The call of a fixture: `args`, or the two arguments most calls have.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FixtureCall {
-    /// The tool.
-    pub tool: String,
-    /// Short for `args.command`.
+    /// The kind of fault it guards against.
     #[serde(default)]
-    pub command: Option<String>,
-    /// Short for `args.path`.
+    pub kind: Option<String>,
+    /// `a`: something dangerous got through; `b`: something harmless was stopped.
     #[serde(default)]
-    pub path: Option<String>,
-    /// The arguments.
+    pub direction: Option<String>,
+    /// Why it is expected.
     #[serde(default)]
-    pub args: Map<String, Value>,
-}
-
-/// Facts that a fixture states. What it does not state is as the call says: no links, everything resolves to itself.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FixtureContext {
-    /// Links, by path.
-    #[serde(default)]
-    pub links: BTreeMap<String, String>,
+    pub why: Option<String>,
 }
 
 /// How a fixture came out.
@@ -84,38 +74,62 @@ pub enum Score {
     Vulnerable,
 }
 
-/// Reads a JSON array, or one JSON object a line.
+/// Fixtures with the world that their header describes.
+#[derive(Clone, Debug, Default)]
+pub struct Fixtures {
+    /// The world.
+    pub world: World,
+    /// The calls.
+    pub all: Vec<Fixture>,
+}
+
+/// Reads a JSON array, or one JSON object a line, of which the first may be a header that describes the `world`.
 ///
 /// # Errors
 /// The first mistake, with its line.
-pub fn read(source: Source<'_>) -> Result<Vec<Fixture>, FileError> {
-    if source.text.trim_start().starts_with('[') {
-        return source.json();
+pub fn read(source: Source<'_>) -> Result<Fixtures, FileError> {
+    #[derive(Deserialize)]
+    struct Header {
+        #[serde(rename = "format")]
+        _format: String,
+        #[serde(default)]
+        world: World,
     }
-    let mut fixtures = Vec::new();
+    if source.text.trim_start().starts_with('[') {
+        return Ok(Fixtures { world: World::default(), all: source.json()? });
+    }
+    let mut fixtures = Fixtures::default();
     for (index, line) in source.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        if index == 0
+            && let Ok(header) = serde_json::from_str::<Header>(line)
+        {
+            fixtures.world = header.world;
+            continue;
+        }
         let fixture = Source { file: source.file, text: line }.json();
-        fixtures.push(fixture.map_err(|error: FileError| FileError { line: index + 1, ..error })?);
+        fixtures.all.push(fixture.map_err(|error: FileError| FileError { line: index + 1, ..error })?);
     }
     Ok(fixtures)
 }
 
 impl Fixture {
-    /// Judges the recorded call, as the gate would, with the facts that the fixture states.
-    pub fn judge(&self, policy: &Policy, tools: &[Manifest], place: &Place) -> Judged {
-        let mut args = self.call.args.clone();
-        for (name, value) in [("command", &self.call.command), ("path", &self.call.path)] {
-            if let Some(value) = value {
-                args.insert(name.to_owned(), Value::String(value.clone()));
-            }
+    /// The call as the gate would get it.
+    pub fn call(&self) -> Call {
+        let text = |key: &str| self.call.get(key).and_then(Value::as_str).map(str::to_owned);
+        let tool = self.tool.clone().or_else(|| text("tool")).unwrap_or_default();
+        let id = CallId::new("fixture");
+        let nested = self.call.get("args").cloned();
+        if tool == "mcp" {
+            let args = nested.unwrap_or_default();
+            return Call { id, tool: text("tool").unwrap_or_default(), server: text("server"), args };
         }
-        let call =
-            Call { id: CallId::new("fixture"), tool: self.call.tool.clone(), server: None, args: Value::Object(args) };
-        let foreseen = foresee(&call, tools, place);
-        let facts = self.ctx.answer(&foreseen.questions);
-        let decision = decide(policy, &call, &foreseen.effects, &facts);
-        let score = self.score(decision.verdict);
-        Judged { decision, effects: foreseen.effects, score }
+        let mut args = self.call.clone();
+        args.remove("tool");
+        if let Some(Value::Object(nested)) = nested {
+            args.remove("args");
+            args.extend(nested);
+        }
+        Call { id, tool, server: None, args: Value::Object(args) }
     }
 
     fn score(&self, got: Verdict) -> Score {
@@ -132,9 +146,10 @@ impl Fixture {
 }
 
 /// What a call of a tool that others own would do; a tool without a manifest acts through itself.
-pub fn foresee(call: &Call, tools: &[Manifest], place: &Place) -> Foreseen {
-    match tools.iter().find(|manifest| manifest.name == call.tool) {
-        Some(manifest) => manifest.foresee(&call.args, place),
+pub fn foresee(call: &Call, tools: &[Manifest], scene: Scene<'_>) -> Foreseen {
+    let mine = |manifest: &&Manifest| manifest.is_for(call.server.as_deref(), &call.tool);
+    match tools.iter().find(mine) {
+        Some(manifest) => manifest.foresee(call.server.as_deref(), &call.tool, &call.args, scene),
         None => Foreseen::of(vec![Effect::Tool {
             tool: call.tool.clone(),
             server: call.server.clone(),
@@ -143,30 +158,7 @@ pub fn foresee(call: &Call, tools: &[Manifest], place: &Place) -> Foreseen {
     }
 }
 
-impl FixtureContext {
-    /// Answers questions from what the fixture states.
-    pub fn answer(&self, questions: &[Question]) -> Facts {
-        Facts(
-            questions
-                .iter()
-                .map(|question| {
-                    let Question::RealPath { path } = question;
-                    Answered { question: question.clone(), answer: self.real_path(path) }
-                })
-                .collect(),
-        )
-    }
-
-    /// Follows stated links, longest prefix first; `None` when they go round.
-    fn real_path(&self, path: &str) -> Option<String> {
-        let mut real = path.to_owned();
-        for _ in 0..40 {
-            let link =
-                self.links.iter().filter(|(link, _)| paths::is_within(&real, link)).max_by_key(|(link, _)| link.len());
-            let Some((link, target)) = link else { return Some(real) };
-            let rest = real.strip_prefix(link.as_str()).unwrap_or_default();
-            real = paths::normalise(&format!("{target}{rest}"));
-        }
-        None
-    }
+/// The connection that one more hop of a fetch is.
+fn hop(address: &str) -> Connect {
+    Url::parse(address).map_or_else(|_| url::refused(), |url| url.connect())
 }

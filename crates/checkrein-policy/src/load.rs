@@ -32,7 +32,13 @@ impl Policy {
     /// # Errors
     /// The first mistake in a file, with file, line and key. A policy with a mistake is no policy: nothing runs under it.
     pub fn load(sources: &[PolicySource], variables: &Variables) -> Result<Self, FileError> {
-        let mut policy = Self { layers: Vec::new(), default: Verdict::Ask, ask_denies: false, digest: Digest::of(b"") };
+        let mut policy = Self {
+            layers: Vec::new(),
+            default: Verdict::Ask,
+            ask_denies: false,
+            digest: Digest::of(b""),
+            root: variables.fill("{root}", str::to_owned).unwrap_or_default(),
+        };
         let mut sources = sources.to_vec();
         if !sources.iter().any(|s| s.layer == Layer::Floor) {
             sources.insert(0, floor());

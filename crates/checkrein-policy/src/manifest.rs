@@ -3,20 +3,26 @@
 //! One form serves command tools (`tools/NAME.toml`, with `argv`) and tools that others own (without): MCP servers, other
 //! agents' tools, the tool names of recorded fixtures. `effects` are templates over the arguments.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod effect;
 
-use checkrein_contract::{CallKind, Effect, Foreseen, Identity, Place};
+use std::collections::BTreeMap;
+
+use checkrein_contract::{CallKind, Effect, Foreseen, Identity};
 use checkrein_toml::{FileError, Source, Spanned};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{paths, shell};
+use crate::Scene;
+pub use effect::ToolEffect;
+use effect::{Missing, Speaker, TemplateWord, fill_text, read_effect, template_names};
 
 /// A manifest, read and checked.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     /// The tool's name.
     pub name: String,
+    /// The MCP server that owns it.
+    pub server: Option<String>,
     /// For the model.
     pub description: String,
     /// The program and its arguments, as templates; absent for tools of others.
@@ -34,34 +40,6 @@ pub struct Manifest {
     /// The parameters, by name.
     pub params: BTreeMap<String, Parameter>,
 }
-
-/// One effect as a template.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolEffect {
-    word: TemplateWord,
-    target: String,
-    args: BTreeMap<String, Value>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TemplateWord {
-    Tool,
-    Read,
-    Write,
-    Delete,
-    Connect,
-    /// The argument is a bash command line.
-    Bash,
-}
-
-const TEMPLATE_WORDS: [(&str, TemplateWord); 6] = [
-    ("tool", TemplateWord::Tool),
-    ("read", TemplateWord::Read),
-    ("write", TemplateWord::Write),
-    ("delete", TemplateWord::Delete),
-    ("connect", TemplateWord::Connect),
-    ("bash", TemplateWord::Bash),
-];
 
 /// A parameter of a command tool.
 #[derive(Clone, Debug, Deserialize)]
@@ -112,6 +90,7 @@ pub enum ParameterType {
 struct ManifestFile {
     version: Spanned<u32>,
     name: Spanned<String>,
+    server: Option<String>,
     #[serde(default)]
     description: String,
     argv: Option<Spanned<Vec<String>>>,
@@ -161,7 +140,7 @@ impl Manifest {
         }
         let name = file.name.get_ref().clone();
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        if name.is_empty() || name.len() > 64 || !name.chars().all(legal) {
+        if (name.is_empty() || name.len() > 64 || !name.chars().all(legal)) && !(name == "*" && file.server.is_some()) {
             let message = format!("`name = \"{name}\"`: use 1 to 64 letters, digits, `_` or `-`");
             return Err(source.error(file.name.span().start, message));
         }
@@ -200,6 +179,7 @@ impl Manifest {
         }
         Ok(Self {
             name,
+            server: file.server,
             description: file.description,
             argv: file.argv.map(Spanned::into_inner),
             json_output: file.output == Output::Json,
@@ -270,52 +250,41 @@ impl Manifest {
         std::iter::once(self.name.clone()).chain(templates.map(|effect| effect.target.clone())).collect()
     }
 
+    /// Whether it speaks for this tool of this server. A name or server `*` speaks for whatever no other manifest does.
+    pub fn is_for(&self, server: Option<&str>, tool: &str) -> bool {
+        let server = match (&self.server, server) {
+            (None, None) => true,
+            (Some(mine), Some(server)) => mine == "*" || mine == server,
+            _ => false,
+        };
+        server && (self.name == "*" || self.name == tool)
+    }
+
     /// What a call would do. Without `effects` it acts through itself, with all its arguments.
-    pub fn foresee(&self, args: &Value, place: &Place) -> Foreseen {
+    pub fn foresee(&self, server: Option<&str>, tool: &str, args: &Value, scene: Scene<'_>) -> Foreseen {
         let args = self.with_defaults(args);
-        let mut effects = Vec::new();
-        let mut questions = Vec::new();
+        let mut all = Foreseen::default();
         if self.effects.is_empty() {
-            effects.push(Effect::Tool { tool: self.name.clone(), server: None, args: args.clone() });
+            let (tool, server) = (tool.to_owned(), server.map(str::to_owned));
+            all.effects.push(Effect::Tool { tool, server, args: args.clone() });
         }
         for template in &self.effects {
-            match template.fill(&args, place) {
+            match template.foresee(Speaker { server, tool, args: &args }, scene) {
                 Ok(foreseen) => {
-                    effects.extend(foreseen.effects);
-                    questions.extend(foreseen.questions);
+                    // Several effects of one call belong together, but for the commands of a command line.
+                    if !foreseen.parts.is_empty() {
+                        all.parts.resize(all.effects.len(), 0);
+                        all.parts.extend(foreseen.parts);
+                    }
+                    all.effects.extend(foreseen.effects);
+                    all.questions.extend(foreseen.questions);
                 }
-                Err(missing) => effects.push(Effect::Unknown {
-                    what: format!("`{}` was called without `{missing}`, which says what it would do", self.name),
-                }),
+                Err(Missing(missing)) => all.effects.push(Effect::unknown(format!(
+                    "`{tool}` was called without `{missing}`, which says what it would do"
+                ))),
             }
         }
-        Foreseen { effects, questions }
-    }
-}
-
-impl ToolEffect {
-    fn fill(&self, args: &Value, place: &Place) -> Result<Foreseen, String> {
-        let target = fill_text(&self.target, args, None)?;
-        let path = || paths::absolute(&target, place);
-        Ok(match self.word {
-            TemplateWord::Bash => shell::foresee(&target, place),
-            TemplateWord::Read => Foreseen::of(vec![Effect::Read { path: path() }]),
-            TemplateWord::Write => Foreseen::of(vec![Effect::Write { path: path() }]),
-            TemplateWord::Delete => Foreseen::of(vec![Effect::Delete { path: path(), recursive: true }]),
-            TemplateWord::Connect => {
-                let (host, port) = target.rsplit_once(':').unwrap_or((&target, "443"));
-                let Ok(port) = port.parse() else { return Err(format!("a port in {target}")) };
-                Foreseen::of(vec![Effect::Connect { host: host.to_ascii_lowercase(), port }])
-            }
-            TemplateWord::Tool => {
-                let mut filled = Map::new();
-                for (name, template) in &self.args {
-                    filled.insert(name.clone(), fill_value(template, args)?);
-                }
-                let args = if self.args.is_empty() { args.clone() } else { Value::Object(filled) };
-                Foreseen::of(vec![Effect::Tool { tool: target, server: None, args }])
-            }
-        })
+        all
     }
 }
 
@@ -341,6 +310,7 @@ pub fn foreign_tools() -> Result<Vec<Manifest>, FileError> {
                 tool.effects.iter().map(|effect| read_effect(source, effect, false, &BTreeMap::new())).collect();
             Ok(Manifest {
                 name: tool.name,
+                server: None,
                 description: String::new(),
                 argv: None,
                 json_output: true,
@@ -369,77 +339,4 @@ fn check_parameter(source: Source<'_>, name: &str, param: &Parameter, at: usize)
         return Err(source.error(at, format!("`params.{name}` is required, so its default is never used")));
     }
     Ok(())
-}
-
-fn read_effect(
-    source: Source<'_>,
-    effect: &Spanned<BTreeMap<String, Value>>,
-    closed: bool,
-    params: &BTreeMap<String, Parameter>,
-) -> Result<ToolEffect, FileError> {
-    let at = effect.span().start;
-    let table = effect.get_ref();
-    let mut found =
-        TEMPLATE_WORDS.iter().filter_map(|(key, word)| Some((*key, *word, table.get(*key)?))).collect::<Vec<_>>();
-    let (Some((key, word, target)), true) = (found.pop(), found.is_empty()) else {
-        let known = TEMPLATE_WORDS.map(|(key, _)| key).join(", ");
-        return Err(source.error(at, format!("an effect has exactly one of: {known}")));
-    };
-    let Some(target) = target.as_str() else {
-        return Err(source.error(at, format!("`{key}` must be a string")));
-    };
-    let args: BTreeMap<_, _> =
-        table.iter().filter(|(name, _)| *name != key).map(|(name, value)| (name.clone(), value.clone())).collect();
-    if word != TemplateWord::Tool
-        && let Some(extra) = args.keys().next()
-    {
-        return Err(source.error(at, format!("`{extra}` says nothing beside `{key}`; only `tool` takes arguments")));
-    }
-    let mut names: BTreeSet<&str> = template_names(target).collect();
-    names.extend(args.values().filter_map(Value::as_str).flat_map(template_names));
-    for name in names.into_iter().filter(|_| closed) {
-        if !name.split('|').all(|name| params.contains_key(name)) {
-            let message = format!("an effect uses `{{{name}}}`, which is no parameter");
-            return Err(source.unknown(at, message, name, params.keys().map(String::as_str)));
-        }
-    }
-    Ok(ToolEffect { word, target: target.to_owned(), args })
-}
-
-/// The names in braces of a template.
-fn template_names(text: &str) -> impl Iterator<Item = &str> {
-    text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
-}
-
-fn lookup<'a>(names: &str, args: &'a Value) -> Option<&'a Value> {
-    names.split('|').find_map(|name| args.get(name))
-}
-
-/// A template that is one name keeps the value's type.
-fn fill_value(template: &Value, args: &Value) -> Result<Value, String> {
-    let Value::String(text) = template else { return Ok(template.clone()) };
-    if let Some(name) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')).filter(|n| !n.contains(['{', '}'])) {
-        return lookup(name, args).cloned().ok_or_else(|| name.to_owned());
-    }
-    fill_text(text, args, None).map(Value::String)
-}
-
-fn fill_text(template: &str, args: &Value, identity: Option<&Identity>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
-        let Some((name, tail)) = after.split_once('}') else { break };
-        out.push_str(before);
-        let from_identity =
-            identity.zip(name.strip_prefix("identity.")).and_then(|(identity, name)| identity.get(name));
-        match (from_identity, lookup(name, args)) {
-            (Some(text), _) => out.push_str(text),
-            (None, Some(Value::String(text))) => out.push_str(text),
-            (None, Some(value)) => out.push_str(&value.to_string()),
-            (None, None) => return Err(name.to_owned()),
-        }
-        rest = tail;
-    }
-    out.push_str(rest);
-    Ok(out)
 }

@@ -1,6 +1,6 @@
 //! Paths as text: joining and dot segments. Nothing here looks at a disk; what a path really is, is a fact.
 
-use checkrein_contract::Place;
+use checkrein_contract::{PathStyle, Place};
 
 /// The absolute path behind what was written: joined with the working directory, `~` expanded, dot segments removed.
 ///
@@ -12,10 +12,69 @@ pub fn absolute(written: &str, place: &Place) -> String {
     if let Some(rest) = written.strip_prefix("~/") {
         return normalise(&format!("{}/{rest}", place.home));
     }
-    if written.starts_with('/') {
-        return normalise(written);
+    if is_absolute(written, place.paths) {
+        return from_root(written, place.paths);
     }
-    normalise(&format!("{}/{written}", place.cwd))
+    from_root(&format!("{}/{written}", place.cwd), place.paths)
+}
+
+/// Whether a path begins at a root.
+pub fn is_absolute(path: &str, style: PathStyle) -> bool {
+    match style {
+        PathStyle::Posix => path.starts_with('/'),
+        PathStyle::Windows => path.starts_with(['/', '\\']) || drive(path).is_some(),
+    }
+}
+
+/// The one form of an absolute path. On Windows: `/c:/project/a`, lower case, since case does not count there; both slashes
+/// separate, and dots and blanks at the end of a name, streams and device prefixes name the same file.
+pub fn from_root(path: &str, style: PathStyle) -> String {
+    if style == PathStyle::Posix {
+        return normalise(path);
+    }
+    let slashed = path.replace('\\', "/").to_lowercase();
+    let slashed = slashed.strip_prefix("//?/").or_else(|| slashed.strip_prefix("//./")).unwrap_or(&slashed);
+    let (letter, rest) = match drive(slashed) {
+        Some(letter) => (Some(letter), slashed.get(2..).unwrap_or_default()),
+        // `/c/project` is how shells on Windows write it, and `/c:/project` the form kept here.
+        None => match slashed.strip_prefix('/').map(|rest| rest.split_once('/').unwrap_or((rest, ""))) {
+            Some((first, rest)) if first.len() == 1 && first.as_bytes().iter().all(u8::is_ascii_alphabetic) => {
+                (first.chars().next(), rest)
+            }
+            Some((first, rest)) if first.len() == 2 && drive(first).is_some() => (drive(first), rest),
+            _ => (None, slashed),
+        },
+    };
+    let names = normalise(rest);
+    let names = names.split('/').map(|name| {
+        // `name::$DATA` is the file itself, `name:stream` lies inside it.
+        let name = name.split(':').next().unwrap_or(name);
+        if matches!(name, "." | "..") { name } else { name.trim_end_matches(['.', ' ']) }
+    });
+    let joined = names.collect::<Vec<_>>().join("/");
+    match letter {
+        Some(letter) => normalise(&format!("/{letter}:{joined}")),
+        None => normalise(&joined),
+    }
+}
+
+/// The drive of `C:...`.
+fn drive(path: &str) -> Option<char> {
+    let mut chars = path.chars();
+    let letter = chars.next().filter(char::is_ascii_alphabetic)?;
+    (chars.next() == Some(':')).then(|| letter.to_ascii_lowercase())
+}
+
+/// A program's name as models know it: on Windows without the ending that makes it one.
+pub fn program_name(name: &str, style: PathStyle) -> &str {
+    if style == PathStyle::Posix {
+        return name;
+    }
+    let ending = name.rfind('.').filter(|at| {
+        let ending = name.get(*at + 1..).unwrap_or_default();
+        ["exe", "com", "cmd", "bat"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+    });
+    ending.and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
 /// Removes empty, `.` and `..` segments. `..` at the root stays at the root, as the kernel has it.
@@ -54,7 +113,7 @@ mod tests {
     use super::*;
 
     fn place() -> Place {
-        Place { root: "/srv/p".into(), cwd: "/srv/p/src".into(), home: "/home/dev".into() }
+        Place { root: "/srv/p".into(), cwd: "/srv/p/src".into(), home: "/home/dev".into(), ..Place::default() }
     }
 
     #[test]

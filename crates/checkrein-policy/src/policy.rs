@@ -1,6 +1,6 @@
 //! A policy in force: layers of rules, ready to be asked.
 
-use checkrein_contract::{Digest, Effect, EffectWord, Facts, Layer, RuleRef, Verdict, Winner};
+use checkrein_contract::{Digest, Effect, EffectWord, Facts, Finding, Layer, Question, RuleRef, Tree, Verdict, Winner};
 
 use crate::rules::{Cover, Matcher};
 
@@ -13,6 +13,8 @@ pub struct Policy {
     /// `on_ask = "deny"`: nobody is to be asked.
     pub(crate) ask_denies: bool,
     pub(crate) digest: Digest,
+    /// The project, as written.
+    pub(crate) root: String,
 }
 
 #[derive(Debug)]
@@ -58,10 +60,68 @@ impl Policy {
         self.layers.iter().map(|layer| layer.rules.len()).sum()
     }
 
+    /// Where each rule stands, strongest layer first.
+    pub fn rules(&self) -> impl Iterator<Item = &RuleRef> {
+        self.layers.iter().flat_map(|layer| &layer.rules).map(|rule| &rule.origin)
+    }
+
     /// Tools of the host that rules name exactly, with the rule. A host that knows its tools finds typing errors by it.
     pub fn named_tools(&self) -> impl Iterator<Item = (&str, &RuleRef)> {
         let rules = self.layers.iter().flat_map(|layer| &layer.rules);
         rules.filter_map(|rule| Some((rule.tool.as_deref()?, &rule.origin)))
+    }
+
+    /// What must be known before these effects can be judged, besides what is known. To be asked again with the answers,
+    /// until nothing is left.
+    pub fn questions(&self, effects: &[Effect], facts: &Facts) -> Vec<Question> {
+        let mut questions = Vec::new();
+        if effects.iter().any(|effect| effect.path().is_some()) {
+            questions.push(Question::RealPath { path: self.root.clone() });
+            questions.push(Question::CaseFolding { path: self.root.clone() });
+        }
+        for effect in effects {
+            match effect {
+                Effect::Run(run) => questions.extend(run.rests_on.iter().cloned()),
+                Effect::ReadTree(tree) if !tree.asks_each => {
+                    questions.push(Question::Holds { tree: tree.clone(), patterns: self.guarded(EffectWord::Read) });
+                }
+                Effect::Delete { path, recursive: true, glob: false } => {
+                    let tree = Tree { root: path.clone(), ..Tree::default() };
+                    questions.push(Question::Holds { tree, patterns: self.guarded(EffectWord::Delete) });
+                }
+                Effect::Tool { tool, server: Some(server), .. } => {
+                    questions.push(Question::Definition { server: server.clone(), tool: tool.clone() });
+                }
+                Effect::Connect(to) if !to.host.is_empty() && self.asks_for_addresses() => {
+                    questions.push(Question::Addresses { host: to.host.clone() });
+                }
+                _ => {}
+            }
+        }
+        // A file that was found is judged by its real name, like one that was written down.
+        for (question, answer) in facts.iter() {
+            if let (Question::Holds { .. }, Some(Finding::List(files))) = (question, answer) {
+                questions.extend(files.iter().take(64).map(|path| Question::RealPath { path: path.clone() }));
+            }
+        }
+        questions.retain(|question| !facts.has(question));
+        questions
+    }
+
+    /// The patterns of paths that some rule asks about or denies.
+    fn guarded(&self, word: EffectWord) -> Vec<String> {
+        let rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        let guards = rules.filter(|rule| rule.word == word && rule.verdict != Verdict::Allow);
+        let mut patterns: Vec<String> = guards.flat_map(|rule| rule.matcher.patterns()).cloned().collect();
+        patterns.sort();
+        patterns.dedup();
+        // What lies outside everything is not looked for inside a tree.
+        patterns.retain(|pattern| pattern != "/**" && pattern != "/");
+        patterns
+    }
+
+    pub(crate) fn asks_for_addresses(&self) -> bool {
+        self.layers.iter().flat_map(|layer| &layer.rules).any(|rule| rule.matcher.asks_for_addresses())
     }
 
     /// Asks every layer about one effect.
@@ -113,12 +173,12 @@ impl Policy {
 /// An effect as people say it.
 fn deed(effect: &Effect) -> String {
     match effect {
-        Effect::Read { .. } | Effect::ReadTree { .. } => "reading this".to_owned(),
+        Effect::Read { .. } | Effect::List { .. } | Effect::ReadTree(_) => "reading this".to_owned(),
         Effect::Write { .. } => "writing this".to_owned(),
         Effect::Delete { .. } => "deleting this".to_owned(),
         Effect::Metadata { .. } => "changing the mode, owner or times of this".to_owned(),
-        Effect::Run { program, .. } => format!("running `{program}`"),
-        Effect::Connect { host, .. } => format!("connecting to `{host}`"),
+        Effect::Run(run) => format!("running `{}`", run.program),
+        Effect::Connect(to) => format!("connecting to `{}`", to.host),
         Effect::Tool { tool, .. } => format!("the tool `{tool}`"),
         Effect::Unknown { .. } => "what is not understood".to_owned(),
     }
@@ -130,7 +190,8 @@ impl Rule {
             // A broken rule must not open anything: it denies, with its own name.
             Err(failure) => Some(Hit { rule: self, verdict: Verdict::Deny, failure: Some(failure) }),
             Ok(Cover::None) => None,
-            Ok(Cover::Some) if self.verdict == Verdict::Allow => None,
+            Ok(Cover::Within | Cover::Some) if self.verdict == Verdict::Allow => None,
+            Ok(Cover::Within) => Some(Hit { rule: self, verdict: Verdict::Ask, failure: None }),
             Ok(Cover::Some | Cover::All) => Some(Hit { rule: self, verdict: self.verdict, failure: None }),
         }
     }

@@ -1,8 +1,10 @@
 //! The rule kinds. A new kind is one file here and one line in [`KINDS`].
 
 mod anything;
+mod host;
 mod path;
 mod program;
+mod running;
 mod tool;
 mod words;
 
@@ -18,6 +20,8 @@ use crate::variables::Variables;
 pub(crate) enum Cover {
     /// None of its names.
     None,
+    /// Something inside it, which it walks over: enough for *ask*.
+    Within,
     /// Some of its names: enough for *ask* and *deny*, not for *allow*.
     Some,
     /// All of them.
@@ -54,6 +58,24 @@ pub(crate) trait Matcher: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// A reason why it can not tell. Such a rule denies.
     fn covers(&self, effect: &Effect, facts: &Facts) -> Result<Cover, String>;
+
+    /// The patterns of paths it speaks of.
+    fn patterns(&self) -> &[String] {
+        &[]
+    }
+
+    /// Effects of the kind it was written for, each as plain as can be. Where it matches none of them, it never matches.
+    fn samples(&self) -> Vec<Effect>;
+
+    /// Why it can not match, where that can be told from the rule alone.
+    fn never(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether it must know what a name resolves to.
+    fn asks_for_addresses(&self) -> bool {
+        false
+    }
 }
 
 /// What a kind needs to build a matcher.
@@ -81,7 +103,7 @@ pub(crate) struct Kind {
 }
 
 /// Every kind, in the order they are tried.
-pub(crate) const KINDS: &[Kind] = &[path::KIND, words::KIND, program::KIND, tool::KIND, anything::KIND];
+pub(crate) const KINDS: &[Kind] = &[path::KIND, words::KIND, program::KIND, host::KIND, tool::KIND, anything::KIND];
 
 /// The keys of a rule that are set, with where they stand.
 pub(crate) fn keys_set(rule: &RuleFile) -> Vec<(&'static str, usize)> {
@@ -90,7 +112,19 @@ pub(crate) fn keys_set(rule: &RuleFile) -> Vec<(&'static str, usize)> {
         ("except", rule.except.as_ref().map(|s| s.span().start)),
         ("words", rule.words.as_ref().map(|s| s.span().start)),
         ("program", rule.program.as_ref().map(|s| s.span().start)),
+        ("content", rule.content.as_ref().map(|s| s.span().start)),
         ("modelled", rule.modelled.as_ref().map(|s| s.span().start)),
+        ("read_only", rule.read_only.as_ref().map(|s| s.span().start)),
+        ("does", rule.does.as_ref().map(|s| s.span().start)),
+        ("informational", rule.informational.as_ref().map(|s| s.span().start)),
+        ("env", rule.env.as_ref().map(|s| s.span().start)),
+        ("hosts", rule.hosts.as_ref().map(|s| s.span().start)),
+        ("schemes", rule.schemes.as_ref().map(|s| s.span().start)),
+        ("not_schemes", rule.not_schemes.as_ref().map(|s| s.span().start)),
+        ("ports", rule.ports.as_ref().map(|s| s.span().start)),
+        ("methods", rule.methods.as_ref().map(|s| s.span().start)),
+        ("url_paths", rule.url_paths.as_ref().map(|s| s.span().start)),
+        ("addresses", rule.addresses.as_ref().map(|s| s.span().start)),
         ("tool", rule.tool.as_ref().map(|s| s.span().start)),
         ("server", rule.server.as_ref().map(|s| s.span().start)),
         ("where", rule.conditions.values().next().map(|s| s.span().start)),

@@ -1,115 +1,66 @@
-//! What a command line would do, as far as plain words go.
+//! What a command line would do: it is read as bash reads it, and walked as bash would run it, every branch of it.
 //!
-//! A *plain* line is one simple command of words, quoted or not, without anything that bash would expand, split, redirect
-//! or chain. Only a plain line can be allowed. Of every other line the parts that look like commands are still listed, so
-//! that deny rules find them (`a && sudo b`, `bash -c 'rm -rf /'`, `echo $(reboot)`), and the line as a whole carries an
-//! [`Effect::Unknown`], which is at least *ask*.
+//! Three kinds of thing come out: effects, of which each is judged; questions about the world, whose answers make the next
+//! walk more exact; and an [`Effect::Unknown`] for everything that can not be known beforehand, which is at least *ask*.
+//! What is understood is always listed, also beside what is not: deny rules find it.
 //!
-//! Limits, on purpose: this is word splitting, not parsing. Functions, arrays, here-documents, arithmetic, `case` and
-//! `eval` are not understood, only never allowed. Of what programs do with their arguments only the few in `models` are
-//! known; a rule that allows a program by name trusts it with every argument.
+//! Rooms: `walk` (lists, pipes, branches, loops, functions), `simple` (one command), `expand` (words), `variables`,
+//! `redirect`, `builtins`, `perform`, `operands` and `roles` (programs by their models), `programs` and `scripts` (what tables can not say),
+//! `places` (paths), `state`, `flow` and `value` (what is known).
 
-mod models;
-mod words;
+mod builtins;
+mod expand;
+mod flow;
+mod operands;
+mod perform;
+mod places;
+mod programs;
+mod redirect;
+mod roles;
+mod scripts;
+mod simple;
+mod state;
+pub(crate) mod value;
+mod variables;
+mod walk;
 
-use checkrein_contract::{Effect, Foreseen, Place};
+use checkrein_contract::{Effect, Foreseen};
 
-pub use words::{Command, Line, Redirect, Word, split};
+use crate::Scene;
+use value::Field;
+use walk::Walker;
 
-/// How deep `bash -c 'bash -c ...'` is followed. Deeper text is not lost: the line stays *ask*.
-const MAX_DEPTH: usize = 4;
-/// Longest line that is looked at, bytes; of a longer one only the beginning is searched for denied commands.
-const MAX_BYTES: usize = 64 * 1024;
+/// Longest script that is walked, bytes (the parser's own bound).
+const MOST_BYTES: usize = checkrein_shell::LONGEST;
 
 /// What a command line would do. Pure and total.
-pub fn foresee(command: &str, place: &Place) -> Foreseen {
-    let mut effects = Vec::new();
-    let mut unclear = None;
-    collect(command, place, 0, &mut effects, &mut unclear);
-    if let Some(why) = unclear {
-        effects.push(Effect::Unknown { what: format!("the command line is more than plain words: {why}") });
+pub fn foresee(command: &str, scene: Scene<'_>) -> Foreseen {
+    let mut walker = Walker::new(scene);
+    if command.len() > MOST_BYTES {
+        // Its beginning is still searched for what is denied.
+        let mut end = MOST_BYTES;
+        while !command.is_char_boundary(end) {
+            end -= 1;
+        }
+        walker.text(command.get(..end).unwrap_or_default());
+        walker.note(Effect::unknown("the command line is longer than 65,536 bytes"));
+    } else {
+        walker.text(command);
     }
-    Foreseen::of(effects)
+    walker.finish()
 }
 
 /// What a program with these very words would do; no shell reads them. Pure and total.
-pub fn foresee_words(argv: &[String], place: &Place) -> Foreseen {
-    let words = argv.iter().map(|word| Word { text: word.clone(), quoted: true }).collect();
-    let command = Command { words, redirects: Vec::new() };
-    let mut effects = Vec::new();
-    let mut unclear = None;
-    collect_command(&command, place, 0, &mut effects, &mut unclear);
-    if let Some(why) = unclear {
-        effects.push(Effect::Unknown { what: format!("the command is more than one program: {why}") });
+pub fn foresee_words(argv: &[String], scene: Scene<'_>) -> Foreseen {
+    let fields: Vec<Field> = argv.iter().map(|word| Field::from(word.as_str())).collect();
+    let mut walker = Walker::new(scene);
+    if let Some((first, arguments)) = fields.split_first() {
+        walker.program(first.text.as_known().unwrap_or_default(), arguments.to_vec().as_slice());
     }
-    Foreseen::of(effects)
+    walker.finish()
 }
 
 /// The last component of a program's path: `/bin/rm` is `rm`.
 pub fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
-}
-
-fn collect(text: &str, place: &Place, depth: usize, effects: &mut Vec<Effect>, unclear: &mut Option<String>) {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let line = split(text.get(..end).unwrap_or_default());
-    if text.len() > MAX_BYTES {
-        note(unclear, "it is longer than 65,536 bytes");
-    }
-    if let Some(why) = &line.unclear {
-        note(unclear, why);
-    }
-    for command in &line.commands {
-        collect_command(command, place, depth, effects, unclear);
-    }
-}
-
-fn collect_command(
-    command: &Command,
-    place: &Place,
-    depth: usize,
-    effects: &mut Vec<Effect>,
-    unclear: &mut Option<String>,
-) {
-    for (words, through) in look_through(command) {
-        let Some(program) = words.first() else { continue };
-        if through {
-            note(unclear, "a program that runs another program");
-        }
-        effects.push(Effect::Run {
-            program: program.text.clone(),
-            argv: words.iter().map(|word| word.text.clone()).collect(),
-            modelled: false,
-        });
-        models::effects(words, place, effects);
-        if let Some(script) = models::script_of(words) {
-            note(unclear, "a script inside a command");
-            if depth < MAX_DEPTH {
-                collect(&script.text, place, depth + 1, effects, unclear);
-            }
-        }
-    }
-    for redirect in &command.redirects {
-        let path = crate::paths::absolute(&redirect.target.text, place);
-        effects.push(if redirect.writes { Effect::Write { path } } else { Effect::Read { path } });
-    }
-}
-
-/// Keeps the first reason why a line is not plain.
-fn note(unclear: &mut Option<String>, why: &str) {
-    unclear.get_or_insert_with(|| why.to_owned());
-}
-
-/// A command as written, then with its wrappers taken off: `env A=1 timeout 5 rm x` is also `timeout 5 rm x` and `rm x`.
-fn look_through(command: &Command) -> Vec<(&[Word], bool)> {
-    let mut layers = vec![(command.words.as_slice(), false)];
-    let mut rest = command.words.as_slice();
-    while let Some(inner) = models::wrapped(rest) {
-        layers.push((inner, true));
-        rest = inner;
-    }
-    layers
 }

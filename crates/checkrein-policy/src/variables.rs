@@ -27,7 +27,12 @@ impl Variables {
 
     /// Stand-ins for checking a rule's own examples, which must mean the same wherever a session works.
     pub(crate) fn for_examples() -> Self {
-        let place = Place { root: "/srv/project".into(), cwd: "/srv/project".into(), home: "/home/dev".into() };
+        let place = Place {
+            root: "/srv/project".into(),
+            cwd: "/srv/project".into(),
+            home: "/home/dev".into(),
+            ..Place::default()
+        };
         Self { made_up: true, ..Self::new(&place, &Identity::default()) }
     }
 

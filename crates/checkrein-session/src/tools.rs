@@ -6,7 +6,7 @@ mod load_skill;
 
 use std::sync::Arc;
 
-use checkrein_contract::{BoxFuture, CallId, CallKind, Code, Foreseen, Place, SessionChange};
+use checkrein_contract::{BoxFuture, CallId, CallKind, Code, Facts, Foreseen, Place, SessionChange};
 use checkrein_gate::{AnyTool, Approved, Concurrency, Definition, Failure, RunContext, Shown};
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ impl AnyTool for Registered {
         false
     }
 
-    fn effects(&self, _args: &Value, _place: &Place) -> Foreseen {
+    fn effects(&self, _args: &Value, _place: &Place, _facts: &Facts) -> Foreseen {
         Foreseen::default()
     }
 

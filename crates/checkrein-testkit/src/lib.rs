@@ -5,7 +5,7 @@
 //! recorded.
 //!
 //! ```
-//! use checkrein_contract::{BoxFuture, Code, Effect, FinishedAs, Foreseen, Place};
+//! use checkrein_contract::{BoxFuture, Code, Effect, Facts, FinishedAs, Foreseen, Place};
 //! use checkrein_gate::{Approved, Failure, Registry, Rendered, RunContext, Tool};
 //! use checkrein_testkit::{World, Yes};
 //!
@@ -24,7 +24,7 @@
 //!     const NAME: &'static str = "return_parcel";
 //!     const DESCRIPTION: &'static str = "Sends a parcel back.";
 //!
-//!     fn effects(&self, input: &Input, _place: &Place) -> Foreseen {
+//!     fn effects(&self, input: &Input, _place: &Place, _facts: &Facts) -> Foreseen {
 //!         let args = serde_json::json!({ "parcel": input.parcel });
 //!         Foreseen::of(vec![Effect::Tool { tool: Self::NAME.to_owned(), server: None, args }])
 //!     }
@@ -55,7 +55,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! let mut registry = Registry::new();
 //! registry.add(ReturnParcel)?;
-//! let place = Place { root: "/srv/shop".into(), cwd: "/srv/shop".into(), home: "/home/dev".into() };
+//! let place = Place { root: "/srv/shop".into(), cwd: "/srv/shop".into(), home: "/home/dev".into(), ..Place::default() };
 //! let mut world = World::new(registry, POLICY, place);
 //!
 //! let refused = world.call("return_parcel", r#"{"parcel": 7}"#).await;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use checkrein_contract::{Actor, Body, BoxFuture, Question};
+use checkrein_contract::{Actor, Body, BoxFuture, Finding, Question};
 use checkrein_gate::{
     Approved, CommandSpec, Enforcement, FactSource, RecordFailure, Recorder, RunOutput, Sandbox, SandboxFailure, Spill,
 };
@@ -37,14 +37,17 @@ impl Recorder for InMemory {
     }
 }
 
-/// Every path is what it is written as.
+/// Every path is what it is written as; nothing else is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsWritten;
 
 impl FactSource for AsWritten {
-    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
-        let Question::RealPath { path } = question;
-        Box::pin(async move { Some(path.clone()) })
+    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<Finding>> {
+        let answer = match question {
+            Question::RealPath { path } => Some(path.as_str().into()),
+            _ => None,
+        };
+        Box::pin(async move { answer })
     }
 }
 

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use checkrein_contract::{BoxFuture, CallKind, Code, Foreseen, Place};
+use checkrein_contract::{BoxFuture, CallKind, Code, Facts, Foreseen, Place};
 use checkrein_gate::{
     AnyTool, Approved, Captured, CommandSpec, Concurrency, Definition, Failure, Rendered, RunContext, RunOutput, Shown,
 };
-use checkrein_policy::Manifest;
+use checkrein_policy::{Manifest, Models, Scene};
 use serde_json::{Value, json};
 
 use crate::printable;
@@ -139,8 +139,8 @@ impl AnyTool for CommandTool {
         true
     }
 
-    fn effects(&self, args: &Value, place: &Place) -> Foreseen {
-        self.manifest.foresee(args, place)
+    fn effects(&self, args: &Value, place: &Place, facts: &Facts) -> Foreseen {
+        self.manifest.foresee(None, &self.manifest.name, args, Scene { place, facts, models: Models::built_in() })
     }
 
     fn run<'a>(&'a self, approved: &'a Approved, context: RunContext<'a>) -> BoxFuture<'a, Result<Value, Failure>> {

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use checkrein_contract::{CallKind, Code, Effect};
+use checkrein_contract::{CallKind, Code, Effect, Facts};
 use checkrein_gate::Concurrency;
 use serde_json::{Value, json};
 
@@ -122,7 +122,7 @@ async fn the_manifest_says_what_may_be_repeated() {
     assert_eq!(tool.timeout_ms(&args), 40_000);
     assert!(tool.runs_programs(&args) && !tool.definition().host_only);
     let effect = Effect::Tool { tool: "shop".into(), server: None, args: json!({"order": "o-1", "deep": false}) };
-    assert_eq!(tool.effects(&args, &world.place).effects, [effect]);
+    assert_eq!(tool.effects(&args, &world.place, &Facts::default()).effects, [effect]);
 
     let world =
         shop("kind = \"pure\"\nconcurrency = \"parallel\"\ntimeout_s = 5\neffects = [{ read = \"{order}\" }]", "true");
@@ -130,8 +130,8 @@ async fn the_manifest_says_what_may_be_repeated() {
     assert_eq!((tool.kind(&args), tool.concurrency(&args)), (CallKind::Pure, Concurrency::Parallel));
     let path = world.path("o-1").to_str().unwrap().to_owned();
     assert_eq!(
-        (tool.timeout_ms(&args), tool.effects(&args, &world.place).effects),
-        (15_000, vec![Effect::Read { path }])
+        (tool.timeout_ms(&args), tool.effects(&args, &world.place, &Facts::default()).effects),
+        (15_000, vec![Effect::read(path)])
     );
 }
 

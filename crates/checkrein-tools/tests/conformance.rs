@@ -1,6 +1,6 @@
 //! What every tool in the list has to keep, looped over the list: a tool that is added is tested at once.
 
-use checkrein_contract::{CallKind, Code};
+use checkrein_contract::{CallKind, Code, Facts};
 use checkrein_gate::schema::{JsonSchemaCompiler, SchemaCompiler, check_subset, mode_parameters};
 use checkrein_gate::{AnyTool, Concurrency};
 use serde_json::{Value, json};
@@ -140,8 +140,8 @@ fn the_strictest_answer_is_the_default() {
 fn effects_are_pure_and_never_none() {
     let world = World::new();
     each(|tool, example| {
-        let effects = tool.effects(example, &world.place);
-        assert!(!effects.effects.is_empty() && effects == tool.effects(example, &world.place));
+        let effects = tool.effects(example, &world.place, &Facts::default());
+        assert!(!effects.effects.is_empty() && effects == tool.effects(example, &world.place, &Facts::default()));
     });
 }
 

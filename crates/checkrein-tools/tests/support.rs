@@ -85,7 +85,7 @@ impl World {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let base = folder.path().canonicalize().unwrap();
         let text = |name: &str| base.join(name).to_str().unwrap().to_owned();
-        let place = Place { root: text("project"), cwd: text("project"), home: text("home") };
+        let place = Place { root: text("project"), cwd: text("project"), home: text("home"), ..Place::default() };
         for made in [&place.root, &place.home, &text("task")] {
             fs::create_dir(made).unwrap();
         }
@@ -100,7 +100,7 @@ impl World {
         let env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LC_ALL", "C.UTF-8")];
         world.gate.policy = Arc::new(policy(POLICY, &variables));
         world.gate.hooks.push(Arc::clone(&value) as Arc<dyn Hook>);
-        world.gate.facts = Arc::new(HostFacts);
+        world.gate.facts = Arc::new(HostFacts::default());
         world.gate.sandbox =
             Arc::new(Unconfined::new(env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()));
         world.gate.spill = Arc::new(SpillFolder(base.join("spill")));

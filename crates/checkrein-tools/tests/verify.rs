@@ -1,6 +1,6 @@
 //! `verify`: the three forms of a check, and that only the harness may ask.
 
-use checkrein_contract::{CallKind, Check, Code, Effect};
+use checkrein_contract::{CallKind, Check, Code, Deed, Effect, Facts, Run};
 use serde_json::{Value, json};
 
 use crate::support::{World, next_call};
@@ -72,7 +72,7 @@ async fn what_is_no_check_is_none() {
     let mut world = World::new();
     for check in [json!({}), json!({"file": "a"}), json!({"run": ["true"], "file": "a", "contains": "b"})] {
         assert_eq!(world.error("verify", check.clone()).await.0, Code::InvalidArgs, "{check}");
-        let effects = world.registry().get("verify").unwrap().effects(&check, &world.place).effects;
+        let effects = world.registry().get("verify").unwrap().effects(&check, &world.place, &Facts::default()).effects;
         assert!(matches!(effects.as_slice(), [Effect::Unknown { .. }]), "{check}");
     }
     let (code, _) = world.error("verify", run(&["no-such-program"])).await;
@@ -87,15 +87,16 @@ async fn a_check_is_judged_like_any_call() {
     assert!(tool.definition().host_only);
     let check = run(&["cargo", "test"]);
     assert!(tool.runs_programs(&check));
-    let argv = vec!["cargo".to_owned(), "test".to_owned()];
-    let effect = Effect::Run { program: "cargo".into(), argv, modelled: false };
-    assert_eq!((tool.effects(&check, &world.place).effects, tool.kind(&check)), (vec![effect], CallKind::Idempotent));
+    let effects = tool.effects(&check, &world.place, &Facts::default()).effects;
+    let Some(Effect::Run(Run { program, argv, deeds, .. })) = effects.first() else { panic!("{effects:?}") };
+    assert_eq!((program.as_str(), argv.as_slice()), ("cargo", ["cargo", "test"].map(str::to_owned).as_slice()));
+    assert_eq!((deeds.as_slice(), tool.kind(&check)), ([Deed::Code].as_slice(), CallKind::Idempotent));
     let check = json!({"file": "a.txt", "contains": "x"});
     assert!(!tool.runs_programs(&check), "looking into a file needs no sandbox");
     let path = world.path("a.txt").to_str().unwrap().to_owned();
     assert_eq!(
-        (tool.effects(&check, &world.place).effects, tool.kind(&check)),
-        (vec![Effect::Read { path }], CallKind::Pure)
+        (tool.effects(&check, &world.place, &Facts::default()).effects, tool.kind(&check)),
+        (vec![Effect::read(path)], CallKind::Pure)
     );
     assert_eq!(world.error("verify", run(&["sudo", "true"])).await.0, Code::Denied);
     assert_eq!(world.error("verify", json!({"file": ".env", "contains": "x"})).await.0, Code::Denied);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use checkrein::contract::{
-    BoxFuture, Delta, Effect, Foreseen, Layer, ModelReply, ModelRequest, Place, PolicySource, Provider, ProviderError,
-    RawCall, StopReason,
+    BoxFuture, Delta, Effect, Facts, Foreseen, Layer, ModelReply, ModelRequest, Place, PolicySource, Provider,
+    ProviderError, RawCall, StopReason,
 };
 use checkrein::gate::{Approved, Failure, Rendered, RunContext, Tool, Typed};
 use checkrein::journal::{EventStore, MemoryStore};
@@ -70,7 +70,7 @@ impl Tool for Echo {
     const NAME: &'static str = "echo";
     const DESCRIPTION: &'static str = "Says a word.";
 
-    fn effects(&self, input: &Input, _place: &Place) -> Foreseen {
+    fn effects(&self, input: &Input, _place: &Place, _facts: &Facts) -> Foreseen {
         let args = json!({ "word": input.word });
         Foreseen::of(vec![Effect::Tool { tool: "echo".to_owned(), server: None, args }])
     }

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use checkrein_contract::{Answered, Call, CallId, Decision, Effect, Facts, Identity, Place, PolicySource, ToolSpec};
+use checkrein_contract::{Call, CallId, Decision, Effect, Facts, Identity, Place, PolicySource, ToolSpec};
 use checkrein_facts::HostFacts;
-use checkrein_gate::FactSource as _;
-use checkrein_policy::fixtures::{FixtureContext, foresee};
-use checkrein_policy::{Policy, decide, foreign_tools};
+use checkrein_gate::{Clock as _, find_out};
+use checkrein_policy::fixtures::{FixtureContext, World, foresee};
+use checkrein_policy::{Models, Policy, Scene, decide, foreign_tools, foresee_until_known};
 use serde_json::Value;
 
 use crate::HarnessError;
@@ -19,6 +19,8 @@ use crate::setup::load_policy;
 pub struct CheckedCall {
     /// What it would do.
     pub effects: Vec<Effect>,
+    /// What was found out for it.
+    pub facts: Facts,
     /// The decision.
     pub decision: Decision,
 }
@@ -33,7 +35,7 @@ pub fn policy_for(files: &PolicyFiles, own: &[PolicySource], place: &Place) -> R
 }
 
 /// Judges one call: a bash command line, or a tool by the names other harnesses use. `stated` are facts to take instead of
-/// looking at this machine.
+/// looking at this machine. There is no session, so nothing was changed since one began.
 ///
 /// # Errors
 /// [`HarnessError`] when the built-in manifests can not be read.
@@ -42,23 +44,20 @@ pub async fn check_call(
     tool: &str,
     args: Value,
     place: &Place,
+    models: &Models,
     stated: Option<&FixtureContext>,
 ) -> Result<CheckedCall, HarnessError> {
     let call = Call { id: CallId::new("check"), tool: tool.to_owned(), server: None, args };
-    let foreseen = foresee(&call, &foreign_tools()?, place);
-    let facts = match stated {
-        Some(stated) => stated.answer(&foreseen.questions),
-        None => {
-            let mut facts = Facts::default();
-            for question in foreseen.questions {
-                let answer = HostFacts.answer(&question).await;
-                facts.0.push(Answered { question, answer });
-            }
-            facts
-        }
+    let tools = foreign_tools()?;
+    let would = |facts: &Facts| foresee(&call, &tools, Scene { place, facts, models });
+    let world =
+        World { root: place.root.clone(), cwd: place.cwd.clone(), home: place.home.clone(), ..World::default() };
+    let (foreseen, facts) = match stated {
+        Some(stated) => foresee_until_known(policy, would, |question| stated.answer(question, place, &world)),
+        None => find_out(policy, &HostFacts::since(crate::SystemClock::default().now_ms()), would).await,
     };
-    let decision = decide(policy, &call, &foreseen.effects, &facts);
-    Ok(CheckedCall { effects: foreseen.effects, decision })
+    let decision = decide(policy, &foreseen, &facts);
+    Ok(CheckedCall { effects: foreseen.effects, facts, decision })
 }
 
 /// What models are told about the tools that ship, sorted by name.

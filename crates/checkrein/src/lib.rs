@@ -16,8 +16,10 @@ mod home;
 mod log;
 mod observer;
 mod policies;
+mod policy_folder;
 mod setup;
 pub mod task;
+mod trust;
 pub mod verify;
 mod workspace;
 
@@ -33,5 +35,7 @@ pub use error::HarnessError;
 pub use home::{FolderSpill, StateFolder};
 pub use observer::{Asker, Observer, Unobserved};
 pub use policies::PolicyFiles;
+pub use policy_folder::{PolicyFolder, models};
 pub use setup::{Extensions, Front, Harness, RunOptions, open_journal};
 pub use task::Task;
+pub use trust::trust;

@@ -17,6 +17,7 @@ pub(crate) struct SessionLog {
     store: Arc<dyn EventStore>,
     clock: Arc<dyn Clock>,
     session: SessionId,
+    began_ms: u64,
     /// What is durable.
     head: Head,
     /// What is recorded and not durable yet.
@@ -38,7 +39,7 @@ impl SessionLog {
         let state = State::open(&event)?;
         let head = store.create(&session, &meta, std::slice::from_ref(&event))?;
         observer.event(&event);
-        Ok(Self { state, observer, store, clock, session, head, pending: Vec::new() })
+        Ok(Self { state, observer, store, clock, session, began_ms: at, head, pending: Vec::new() })
     }
 
     /// Takes a session up again.
@@ -51,7 +52,13 @@ impl SessionLog {
         let head = store.head(&session)?;
         let events = store.read(&session, 1)?;
         let state = State::fold(&events)?;
-        Ok(Self { state, observer, store, clock, session, head, pending: Vec::new() })
+        let began_ms = events.first().map_or(0, |event| event.at);
+        Ok(Self { state, observer, store, clock, session, began_ms, head, pending: Vec::new() })
+    }
+
+    /// When the session began: the time of its first event, milliseconds since 1970.
+    pub(crate) fn began_ms(&self) -> u64 {
+        self.began_ms
     }
 
     /// The durable head.

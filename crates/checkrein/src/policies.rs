@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use checkrein_contract::{Layer, PolicySource};
+use checkrein_contract::{Digest, Layer, PolicySource};
 use checkrein_policy::{Policy, floor};
 
 use crate::HarnessError;
@@ -28,6 +28,8 @@ paths = [\"{spill}/**\"]
 pub struct PolicyFiles {
     /// Managed and user layers, as they were read.
     pub sources: Vec<PolicySource>,
+    /// Digests of policies, found in projects, that the person trusts as they are.
+    pub trusted: Vec<String>,
 }
 
 impl PolicyFiles {
@@ -44,7 +46,8 @@ impl PolicyFiles {
             let text = read(&path)?;
             sources.push(PolicySource { layer, file: path.display().to_string(), text, only_tightens: false });
         }
-        Ok(Self { sources })
+        let trusted = config.map(crate::trust::digests).transpose()?.unwrap_or_default();
+        Ok(Self { sources, trusted })
     }
 
     /// All layers of a session: floor, machine, person, task; the default where nobody has any; the harness's own.
@@ -54,7 +57,11 @@ impl PolicyFiles {
     pub(crate) fn with_task(&self, task: &[PolicySource], control: usize) -> Vec<PolicySource> {
         let mut all = vec![floor()];
         all.extend(self.sources.iter().cloned());
-        all.extend(task.iter().cloned());
+        all.extend(task.iter().cloned().map(|mut source| {
+            source.only_tightens &=
+                !self.trusted.iter().any(|known| *known == Digest::of(source.text.as_bytes()).as_str());
+            source
+        }));
         let speaks = |source: &PolicySource| source.layer != Layer::Floor && !source.only_tightens;
         if !all.iter().any(speaks) {
             all.push(source(Layer::Project, "default.toml", DEFAULT));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use checkrein_contract::{Actor, Body, OnAsk, Place, PolicySource, Provider, SessionId, SessionOpened};
 use checkrein_facts::HostFacts;
@@ -23,6 +24,9 @@ use crate::{HarnessError, workspace};
 
 /// Ceiling of one reply, tokens. Room for a whole file in one `write`, small enough that a runaway reply ends.
 const MAX_OUTPUT_TOKENS: u32 = 8_192;
+/// Time between a copy and the session's beginning. Times of files lag behind the clock by up to a tick of the kernel (10 ms
+/// at most), and as much is allowed for when they are compared; without a pause all that was copied would look changed.
+const AFTER_COPY: Duration = Duration::from_millis(25);
 
 /// What a front brings: folders, the environment, who watches and who is asked. Nothing else here reads either.
 pub struct Harness {
@@ -137,7 +141,7 @@ impl Harness {
         self.make_workspace(task, &session)?;
         let clock = clock_for(&*provider);
         let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, opened)?;
-        let gate = self.gate(registry, policy, sandbox, spill.clone());
+        let gate = self.gate(registry, policy, sandbox, spill.clone(), log.began_ms());
         Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
     }
 
@@ -190,17 +194,24 @@ impl Harness {
             let text = checkrein_gate::redact_text(&text).into_owned();
             log.record(Actor::Person(person), Body::Input { call: Some(call), text })?;
         }
-        let gate = self.gate(registry, policy, self.sandbox(), spill.clone());
+        let gate = self.gate(registry, policy, self.sandbox(), spill.clone(), log.began_ms());
         Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
     }
 
-    fn gate(&self, registry: Registry, policy: Arc<Policy>, sandbox: Arc<dyn Sandbox>, spill: FolderSpill) -> Gate {
+    fn gate(
+        &self,
+        registry: Registry,
+        policy: Arc<Policy>,
+        sandbox: Arc<dyn Sandbox>,
+        spill: FolderSpill,
+        began_ms: u64,
+    ) -> Gate {
         Gate {
             registry,
             policy,
             hooks: self.extensions.hooks.clone(),
             guards: defaults::guards().into_iter().chain(self.extensions.guards.iter().cloned()).collect(),
-            facts: Arc::new(HostFacts),
+            facts: Arc::new(HostFacts::since(began_ms)),
             sandbox,
             spill: Arc::new(spill),
         }
@@ -254,7 +265,7 @@ impl Harness {
             }
         };
         let root = shown(&root);
-        Ok(Place { cwd: root.clone(), root, home: shown(&self.person_home) })
+        Ok(Place { cwd: root.clone(), root, home: shown(&self.person_home), ..Place::default() })
     }
 
     /// What steers the session and lies where it works, absolute. A copy has none of it.
@@ -271,7 +282,10 @@ impl Harness {
     fn make_workspace(&self, task: &Task, session: &SessionId) -> Result<(), HarnessError> {
         match (task.workspace, &task.folder) {
             (WorkspaceMode::Copy, Some(folder)) => {
-                workspace::copy(folder, &self.home.workspace(session), &task.control_files)
+                workspace::copy(folder, &self.home.workspace(session), &task.control_files)?;
+                // What was copied is older than the session also by the clock of the file system, which goes in steps.
+                std::thread::sleep(AFTER_COPY);
+                Ok(())
             }
             (WorkspaceMode::Copy, None) | (WorkspaceMode::InPlace, _) => Ok(()),
         }

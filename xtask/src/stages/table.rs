@@ -47,14 +47,14 @@ pub(super) const REMOVALS: &[Removal] = &[
     Removal {
         stage: "foresee",
         file: "stages/foresee.rs",
-        find: "facts.0.push(Answered { question, answer });",
-        replace: "drop(Answered { question, answer });",
+        find: "rounds.answer(question, answer);",
+        replace: "drop((question, answer));",
     },
     Removal {
         stage: "decide",
         file: "stages/decide.rs",
-        find: "let mut decision = checkrein_policy::decide(policy, &call, &effects, &facts);",
-        replace: "let mut decision = Decision { verdict: Verdict::Allow, ..checkrein_policy::decide(policy, &call, &effects, &facts) };",
+        find: "let mut decision = checkrein_policy::decide(policy, &would, &facts);",
+        replace: "let mut decision = Decision { verdict: Verdict::Allow, ..checkrein_policy::decide(policy, &would, &facts) };",
     },
     // One loop serves both times that guards are asked.
     Removal {

@@ -12,7 +12,8 @@ use crate::cargo;
 const EDGES: &[(&str, &[&str])] = &[
     ("checkrein-contract", &[]),
     ("checkrein-toml", &[]),
-    ("checkrein-policy", &["checkrein-contract", "checkrein-toml"]),
+    ("checkrein-shell", &[]),
+    ("checkrein-policy", &["checkrein-contract", "checkrein-shell", "checkrein-toml"]),
     ("checkrein-gate", &["checkrein-contract", "checkrein-policy"]),
     ("checkrein-session", &["checkrein-contract", "checkrein-gate"]),
     ("checkrein-tools", &["checkrein-contract", "checkrein-policy", "checkrein-gate"]),

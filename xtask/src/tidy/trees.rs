@@ -27,19 +27,26 @@ const TREES: &[Tree] = &[
         package: "checkrein-policy",
         below: 50,
         plain: true,
-        ours: &["checkrein-policy", "checkrein-contract", "checkrein-toml"],
+        ours: &["checkrein-policy", "checkrein-contract", "checkrein-shell", "checkrein-toml"],
     },
     Tree {
         package: "checkrein-gate",
         below: 60,
         plain: false,
-        ours: &["checkrein-gate", "checkrein-policy", "checkrein-contract", "checkrein-toml"],
+        ours: &["checkrein-gate", "checkrein-policy", "checkrein-contract", "checkrein-shell", "checkrein-toml"],
     },
     Tree {
         package: "checkrein-session",
         below: 60,
         plain: false,
-        ours: &["checkrein-session", "checkrein-gate", "checkrein-policy", "checkrein-contract", "checkrein-toml"],
+        ours: &[
+            "checkrein-session",
+            "checkrein-gate",
+            "checkrein-policy",
+            "checkrein-contract",
+            "checkrein-shell",
+            "checkrein-toml",
+        ],
     },
 ];
 

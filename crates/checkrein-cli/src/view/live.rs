@@ -294,6 +294,7 @@ impl Observer for Live {
 fn why(decision: &Decision) -> String {
     // Of several effects the one that changes something says more than the one that reads.
     let telling = |step: &&TraceStep| match step.effect.as_ref().map(Effect::word) {
+        _ if step.winner == Winner::Incidental => 0,
         Some(EffectWord::Read | EffectWord::Metadata) => 0,
         Some(_) => 2,
         None => 1,

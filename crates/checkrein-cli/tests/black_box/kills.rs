@@ -22,6 +22,12 @@ reason = "the task"
 effect = "run"
 words = ["sh", "append.sh"]
 [[rule]]
+id = "read"
+decision = "allow"
+reason = "the task"
+effect = "read"
+paths = ["{root}/**"]
+[[rule]]
 id = "write"
 decision = "allow"
 reason = "the task"

@@ -59,7 +59,7 @@ fn a_policy_that_is_found_only_tightens() {
 fn an_allowed_program_is_asked_about_unless_somebody_says_otherwise() {
     let desk = Desk::new();
     let script = "version = 1\n[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"touch made\" } }]\n[[step]]\ntext = \"done\"\n";
-    let policy = "version = 1\n[[rule]]\nid = \"touch\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nwords = [\"touch\"]\n[[rule]]\nid = \"times\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"metadata\"\npaths = [\"{root}/**\"]\n";
+    let policy = "version = 1\n[[rule]]\nid = \"touch\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nwords = [\"touch\"]\n[[rule]]\nid = \"times\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"write\"\npaths = [\"{root}/**\"]\n";
     let task = desk.task(script, policy, "");
     let asked = desk.json(["run".as_ref(), task.as_os_str()]);
     assert_eq!((asked.status(), asked.of("decision")[0]["code"].as_str()), ("needs_approval", Some("ASK_UNCONFINED")));

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use checkrein_contract::{
-    BoxFuture, CallKind, Code, Digest, Effect, Foreseen, Identity, Place, Presentation, SeenFile, ToolSpec,
+    BoxFuture, CallKind, Code, Digest, Effect, Facts, Foreseen, Identity, Place, Presentation, SeenFile, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -157,8 +157,9 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
-    /// What the call would do. Pure.
-    fn effects(&self, input: &Self::Input, place: &Place) -> Foreseen;
+    /// What the call would do, with what was found out so far. Pure. It may be called several times, with more facts each
+    /// time: a question that it wants answered goes into [`Foreseen::questions`].
+    fn effects(&self, input: &Self::Input, place: &Place, facts: &Facts) -> Foreseen;
 
     /// Does it.
     fn run<'a>(
@@ -243,8 +244,8 @@ pub trait AnyTool: Send + Sync {
     }
     /// Whether it starts programs.
     fn runs_programs(&self, args: &Value) -> bool;
-    /// What it would do.
-    fn effects(&self, args: &Value, place: &Place) -> Foreseen;
+    /// What it would do, with what was found out so far; see [`Tool::effects`].
+    fn effects(&self, args: &Value, place: &Place, facts: &Facts) -> Foreseen;
     /// Does it.
     fn run<'a>(&'a self, approved: &'a Approved, context: RunContext<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
     /// The text for the model.
@@ -331,10 +332,10 @@ impl<T: Tool> AnyTool for Typed<T> {
         Self::input(args).map_or(true, |input| self.tool.runs_programs(&input))
     }
 
-    fn effects(&self, args: &Value, place: &Place) -> Foreseen {
+    fn effects(&self, args: &Value, place: &Place, facts: &Facts) -> Foreseen {
         match Self::input(args) {
-            Ok(input) => self.tool.effects(&input, place),
-            Err(failure) => Foreseen::of(vec![Effect::Unknown { what: failure.message }]),
+            Ok(input) => self.tool.effects(&input, place, facts),
+            Err(failure) => Foreseen::of(vec![Effect::unknown(failure.message)]),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use checkrein_contract::{Code, Decision, TraceStep, Verdict, Winner, digest_json};
+use checkrein_contract::{Code, Decision, Facts, Question, TraceStep, Verdict, Winner, digest_json};
 use checkrein_policy::Policy;
 use serde_json::json;
 
@@ -18,8 +18,9 @@ pub(crate) fn decide(
     enforcement: &Enforcement,
     scene: &Scene<'_>,
 ) -> Judged {
-    let Foreseen { call, entry, changes, words, effects, facts } = foreseen;
-    let mut decision = checkrein_policy::decide(policy, &call, &effects, &facts);
+    let Foreseen { call, entry, changes, words, would, facts } = foreseen;
+    let mut decision = checkrein_policy::decide(policy, &would, &facts);
+    let effects = would.effects;
     let definition = entry.tool.definition();
     if decision.verdict == Verdict::Allow
         && entry.tool.runs_programs(&call.args)
@@ -39,7 +40,7 @@ pub(crate) fn decide(
         "tool": call.tool,
         "args": call.args,
         "effects": effects,
-        "facts": facts,
+        "facts": binding(&facts),
         "cwd": scene.place.cwd,
         "definition": definition.digest(),
     }));
@@ -73,6 +74,16 @@ pub(crate) fn decide(
     }
 }
 
+/// The answers that a yes rests on. Addresses are not among them: a name has others from one minute to the next, and the
+/// call is judged again with those it has by then.
+fn binding(facts: &Facts) -> Facts {
+    let mut binding = Facts::default();
+    for (question, answer) in facts.iter().filter(|(question, _)| !matches!(question, Question::Addresses { .. })) {
+        binding.add(question.clone(), answer.cloned());
+    }
+    binding
+}
+
 /// Every guard that refuses, with its reason. A guard that fails or panics refuses.
 pub(super) fn refusals(guards: &[Arc<dyn Guard>], view: &GuardView<'_>) -> Vec<(String, Code, String)> {
     let mut found = Vec::new();
@@ -97,5 +108,5 @@ fn tighten(decision: &mut Decision, verdict: Verdict, code: Code, reason: String
         decision.code = code;
         decision.reason = reason;
     }
-    decision.trace.push(TraceStep { effect: None, winner, decision: verdict, also: Vec::new() });
+    decision.trace.push(TraceStep { effect: None, part: 0, winner, decision: verdict, also: Vec::new() });
 }

@@ -1,6 +1,8 @@
-//! foresee: what the final arguments would do, and the facts around it. Computed once.
+//! foresee: what the final arguments would do, and the facts around it, in rounds: each answer may lead to further
+//! questions. What comes out is what everything below judges.
 
-use checkrein_contract::{Answered, Call, Effect, Facts, Foreseen as Effects, Place};
+use checkrein_contract::{Call, Effect, Facts, Foreseen as Effects, Place};
+use checkrein_policy::{Policy, Round, Rounds};
 
 use super::hooks::Word;
 use super::{Changed, Hooked};
@@ -14,22 +16,39 @@ pub(crate) struct Foreseen {
     pub(crate) entry: Entry,
     pub(crate) changes: Vec<Changed>,
     pub(crate) words: Vec<Word>,
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) would: Effects,
     pub(crate) facts: Facts,
 }
 
-pub(crate) async fn foresee(hooked: Hooked, source: &dyn FactSource, place: &Place) -> Foreseen {
+pub(crate) async fn foresee(hooked: Hooked, policy: &Policy, source: &dyn FactSource, place: &Place) -> Foreseen {
     let Hooked { call, entry, changes, words } = hooked;
-    let Effects { effects, questions } = catch(|| entry.tool.effects(&call.args, place)).unwrap_or_else(|panicked| {
-        let what = format!("the tool could not say what it would do: {}", panicked.0);
-        Effects::of(vec![Effect::Unknown { what }])
-    });
-    let mut facts = Facts::default();
-    for question in questions {
-        if facts.0.iter().all(|answered| answered.question != question) {
-            let answer = source.answer(&question).await;
-            facts.0.push(Answered { question, answer });
+    let effects = |facts: &Facts| {
+        catch(|| entry.tool.effects(&call.args, place, facts)).unwrap_or_else(|panicked| {
+            let what = format!("the tool could not say what it would do: {}", panicked.0);
+            Effects::of(vec![Effect::unknown(what)])
+        })
+    };
+    let (would, facts) = find_out(policy, source, effects).await;
+    Foreseen { call, entry, changes, words, would, facts }
+}
+
+/// Foresees and asks, in rounds, until nothing is left to ask.
+pub async fn find_out(
+    policy: &Policy,
+    source: &dyn FactSource,
+    foresee: impl Fn(&Facts) -> Effects + Send,
+) -> (Effects, Facts) {
+    let mut rounds = Rounds::default();
+    loop {
+        let foreseen = foresee(rounds.facts());
+        match rounds.next(policy, foreseen) {
+            Round::Known(foreseen) => return (foreseen, rounds.into_facts()),
+            Round::Ask(questions) => {
+                for question in questions {
+                    let answer = source.answer(&question).await;
+                    rounds.answer(question, answer);
+                }
+            }
         }
     }
-    Foreseen { call, entry, changes, words, effects, facts }
 }

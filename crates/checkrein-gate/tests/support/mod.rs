@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use checkrein_contract::{BoxFuture, CallKind, Effect, Foreseen, Place, Question};
+use checkrein_contract::{BoxFuture, CallKind, Effect, Facts, Finding, Foreseen, Place, Question};
 use checkrein_gate::guards::RepeatedFailures;
 use checkrein_gate::{
     Approved, Concurrency, FactSource, Failure, Guard, Hook, Registry, Rendered, RunContext, Spill, Tool,
@@ -82,11 +82,11 @@ impl Tool for Pay {
         1_000
     }
 
-    fn effects(&self, input: &PayInput, place: &Place) -> Foreseen {
+    fn effects(&self, input: &PayInput, place: &Place, _facts: &Facts) -> Foreseen {
         let args = json!({ "order": input.order, "amount": input.amount });
         Foreseen::of(vec![
             Effect::Tool { tool: "pay".to_owned(), server: None, args },
-            Effect::Read { path: format!("{}/{}", place.root, input.order) },
+            Effect::read(format!("{}/{}", place.root, input.order)),
         ])
     }
 
@@ -168,10 +168,13 @@ paths = ["{root}/**"]
 pub(crate) struct Links;
 
 impl FactSource for Links {
-    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
-        let Question::RealPath { path } = question;
-        let real = if path.ends_with("/o-secret") { "/etc/shadow".to_owned() } else { path.clone() };
-        Box::pin(async move { Some(real) })
+    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<Finding>> {
+        let real = match question {
+            Question::RealPath { path } if path.ends_with("/o-secret") => Some("/etc/shadow".into()),
+            Question::RealPath { path } => Some(path.as_str().into()),
+            _ => None,
+        };
+        Box::pin(async move { real })
     }
 }
 
@@ -191,7 +194,8 @@ impl World {
         let ran = Ran::default();
         let mut registry = Registry::new();
         registry.add(Pay { ran: ran.clone(), behaviour }).unwrap();
-        let place = Place { root: "/srv/shop".into(), cwd: "/srv/shop".into(), home: "/home/dev".into() };
+        let place =
+            Place { root: "/srv/shop".into(), cwd: "/srv/shop".into(), home: "/home/dev".into(), ..Place::default() };
         let kept = Arc::new(Kept::default());
         let mut world = checkrein_testkit::World::new(registry, POLICY, place).guard(RepeatedFailures);
         world.gate.facts = Arc::new(Links);

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, Body, Budget, CallId, CallKind, Check, CheckRound, Code, Decision,
-    Digest, EVENT_VERSION, Effect, Event, Facts, Finished, FinishedAs, HookNote, Identity, Layer, Limit, OnAsk, Place,
-    PolicySource, Presentation, ProposalKind, ProposedCall, Question, RuleRef, SeenFile, SessionChange, SessionId,
-    SessionOpened, Skill, Status, Stop, StopOn, ToolSpec, TraceStep, TrimmedResult, Usage, Verdict, Winner,
+    Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote, Identity, Layer, Limit,
+    OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question, RuleRef, SeenFile, SessionChange,
+    SessionId, SessionOpened, Skill, Status, Stop, StopOn, ToolSpec, TraceStep, TrimmedResult, Usage, Verdict, Winner,
 };
 use checkrein_journal::{EventStore, Head, Keeps, STORES, SessionMeta, StoreKind};
 use serde_json::{Value, json};
@@ -123,7 +123,12 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         on_ask: OnAsk::Pause,
         stop_on: vec![StopOn::Deny],
         verify: vec![Check::File { file: "a.txt".to_owned(), contains: "x".to_owned() }],
-        place: Place { root: world.root.to_owned(), cwd: world.root.to_owned(), home: world.home.to_owned() },
+        place: Place {
+            root: world.root.to_owned(),
+            cwd: world.root.to_owned(),
+            home: world.home.to_owned(),
+            ..Place::default()
+        },
         confinement: "landlock 6, seccomp".to_owned(),
         unconfined_by: None,
         variables: vec![("spill".to_owned(), world.spill.to_owned())],
@@ -154,7 +159,7 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
     let call = CallId::new("c1-1");
     let effects = vec![
         Effect::Tool { tool: "issue_refund".to_owned(), server: None, args: refund(10.5) },
-        Effect::Write { path: format!("{}/log.txt", world.root) },
+        Effect::write(format!("{}/log.txt", world.root)),
     ];
     let rule =
         RuleRef { layer: Layer::Project, rule: "refund-small".to_owned(), file: "policy.toml".to_owned(), line: 7 };
@@ -164,15 +169,15 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
         reason: "a person approves each refund".to_owned(),
         trace: vec![TraceStep {
             effect: effects.first().cloned(),
+            part: 0,
             winner: Winner::Rule(rule),
             decision: Verdict::Ask,
             also: Vec::new(),
         }],
     };
-    let facts = Facts(vec![checkrein_contract::Answered {
-        question: Question::RealPath { path: format!("{}/log.txt", world.root) },
-        answer: Some(format!("{}/log.txt", world.root)),
-    }]);
+    let path = format!("{}/log.txt", world.root);
+    let mut facts = Facts::default();
+    facts.add(Question::RealPath { path: path.clone() }, Some(Finding::Text(path)));
     let request = ApprovalRequest {
         id: ApprovalId::new(world.approval),
         session: SessionId::new(world.session),

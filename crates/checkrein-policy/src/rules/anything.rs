@@ -44,4 +44,8 @@ impl Matcher for Anything {
     fn covers(&self, effect: &Effect, _facts: &Facts) -> Result<Cover, String> {
         Ok(Cover::of([effect.word() == self.0]))
     }
+
+    fn samples(&self) -> Vec<Effect> {
+        Vec::new()
+    }
 }

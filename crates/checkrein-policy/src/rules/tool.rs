@@ -92,6 +92,22 @@ impl Matcher for Tool {
         }
         Ok(Cover::All)
     }
+
+    fn samples(&self) -> Vec<Effect> {
+        // Conditions narrow it; what it says of the rest is another rule's business.
+        let name = |name: &Name| match name {
+            Name::Exactly(name) => Some(name.clone()),
+            Name::Like(_) => None,
+        };
+        let tool = self.tool.as_ref().and_then(name);
+        match (tool, self.conditions.is_empty()) {
+            (Some(tool), true) => {
+                let server = self.server.as_ref().and_then(name);
+                vec![Effect::Tool { tool, server, args: Value::Object(serde_json::Map::new()) }]
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 fn example(context: &Context<'_>, example: &Value) -> Option<Effect> {

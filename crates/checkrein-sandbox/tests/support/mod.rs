@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use checkrein_contract::{BoxFuture, Code, Effect, Finished, FinishedAs, Foreseen, Place};
+use checkrein_contract::{BoxFuture, Code, Effect, Facts, Finished, FinishedAs, Foreseen, Place, Run};
 use checkrein_gate::{Approved, CommandSpec, Failure, Registry, Rendered, RunContext, Tool};
 use checkrein_sandbox::Unconfined;
 use checkrein_testkit::SpillFolder;
@@ -80,9 +80,9 @@ impl Tool for RunProgram {
         true
     }
 
-    fn effects(&self, input: &Program, _place: &Place) -> Foreseen {
+    fn effects(&self, input: &Program, _place: &Place, _facts: &Facts) -> Foreseen {
         let program = input.argv.first().cloned().unwrap_or_default();
-        Foreseen::of(vec![Effect::Run { program, argv: input.argv.clone(), modelled: false }])
+        Foreseen::of(vec![Effect::Run(Run { program, argv: input.argv.clone(), ..Run::default() })])
     }
 
     fn run<'a>(
@@ -139,7 +139,7 @@ impl World {
         let root = folder.path().canonicalize().unwrap().to_str().unwrap().to_owned();
         let mut registry = Registry::new();
         registry.add(RunProgram).unwrap();
-        let place = Place { root: root.clone(), cwd: root, home: String::new() };
+        let place = Place { root: root.clone(), cwd: root, home: String::new(), ..Place::default() };
         let mut world = checkrein_testkit::World::new(registry, POLICY, place);
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         world.gate.sandbox = Arc::new(Unconfined::new(env));

@@ -1,8 +1,8 @@
 //! `bash`: a fresh shell for one command line. What it prints is bounded; how it ended is always said.
 
-use checkrein_contract::{BoxFuture, Code, Foreseen, Place};
+use checkrein_contract::{BoxFuture, Code, Facts, Foreseen, Place};
 use checkrein_gate::{Approved, CommandSpec, Failure, Rendered, RunContext, Tool};
-use checkrein_policy::shell;
+use checkrein_policy::{Models, Scene, shell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -66,8 +66,8 @@ impl Tool for Bash {
         true
     }
 
-    fn effects(&self, input: &Input, place: &Place) -> Foreseen {
-        shell::foresee(&input.command, place)
+    fn effects(&self, input: &Input, place: &Place, facts: &Facts) -> Foreseen {
+        shell::foresee(&input.command, Scene { place, facts, models: Models::built_in() })
     }
 
     fn run<'a>(

@@ -1,6 +1,6 @@
 //! `edit`: replaces exact text in a file that was read. All edits of a call happen, or none does.
 
-use checkrein_contract::{BoxFuture, Code, Digest, Effect, Foreseen, Place, Presentation, SeenFile};
+use checkrein_contract::{BoxFuture, Code, Digest, Effect, Facts, Foreseen, Place, Presentation, SeenFile};
 use checkrein_gate::{Approved, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::paths;
 use schemars::JsonSchema;
@@ -64,9 +64,9 @@ impl Tool for Edit {
         compared literally, with its blanks; line ends do not matter and are kept. If the file changed since it was \
         read, nothing is changed.";
 
-    fn effects(&self, input: &Input, place: &Place) -> Foreseen {
+    fn effects(&self, input: &Input, place: &Place, _facts: &Facts) -> Foreseen {
         let path = paths::absolute(&input.file_path, place);
-        Foreseen::of(vec![Effect::Read { path: path.clone() }, Effect::Write { path }])
+        Foreseen::of(vec![Effect::read(path.clone()), Effect::write(path)])
     }
 
     fn run<'a>(

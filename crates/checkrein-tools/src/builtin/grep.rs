@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use checkrein_contract::{BoxFuture, CallKind, Effect, Foreseen, Place};
+use checkrein_contract::{BoxFuture, CallKind, Effect, Facts, Foreseen, Place, Tree};
 use checkrein_gate::{Approved, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::paths;
 use schemars::JsonSchema;
@@ -84,8 +84,9 @@ impl Tool for Grep {
         CallKind::Pure
     }
 
-    fn effects(&self, input: &Input, place: &Place) -> Foreseen {
-        Foreseen::of(vec![Effect::ReadTree { root: paths::absolute(&input.path, place) }])
+    fn effects(&self, input: &Input, place: &Place, _facts: &Facts) -> Foreseen {
+        let root = paths::absolute(&input.path, place);
+        Foreseen::of(vec![Effect::ReadTree(Tree { root, asks_each: true, ..Tree::default() })])
     }
 
     fn run<'a>(

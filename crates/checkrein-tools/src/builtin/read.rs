@@ -1,6 +1,6 @@
 //! `read`: a text file in numbered lines, a part at a time. It changes nothing, and remembers which version was seen.
 
-use checkrein_contract::{BoxFuture, CallKind, Code, Digest, Effect, Foreseen, Place, Presentation, SeenFile};
+use checkrein_contract::{BoxFuture, CallKind, Code, Digest, Effect, Facts, Foreseen, Place, Presentation, SeenFile};
 use checkrein_gate::{Approved, Concurrency, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::paths;
 use schemars::JsonSchema;
@@ -84,8 +84,8 @@ impl Tool for Read {
         Concurrency::Parallel
     }
 
-    fn effects(&self, input: &Input, place: &Place) -> Foreseen {
-        Foreseen::of(vec![Effect::Read { path: paths::absolute(&input.file_path, place) }])
+    fn effects(&self, input: &Input, place: &Place, _facts: &Facts) -> Foreseen {
+        Foreseen::of(vec![Effect::read(paths::absolute(&input.file_path, place))])
     }
 
     fn run<'a>(

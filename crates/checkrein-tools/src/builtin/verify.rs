@@ -1,9 +1,9 @@
 //! `verify`: a check of the finished work, asked for by the harness alone and never on offer to a model. It runs a
 //! program through the sandbox, or looks into one file; it changes nothing by itself.
 
-use checkrein_contract::{BoxFuture, CallKind, Check, Code, Effect, Foreseen, Place, canonical_string};
+use checkrein_contract::{BoxFuture, CallKind, Check, Code, Effect, Facts, Foreseen, Place, canonical_string};
 use checkrein_gate::{Approved, CommandSpec, Failure, Rendered, RunContext, Tool};
-use checkrein_policy::{paths, shell};
+use checkrein_policy::{Models, Scene, paths, shell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -106,11 +106,13 @@ impl Tool for Verify {
         input.run.is_some()
     }
 
-    fn effects(&self, input: &Input, place: &Place) -> Foreseen {
+    fn effects(&self, input: &Input, place: &Place, facts: &Facts) -> Foreseen {
         Foreseen::of(vec![match input.check() {
-            Some(Check::Run { run }) => return shell::foresee_words(&run, place),
+            Some(Check::Run { run }) => {
+                return shell::foresee_words(&run, Scene { place, facts, models: Models::built_in() });
+            }
             Some(Check::File { file: path, .. } | Check::Json { json: path, .. }) => {
-                Effect::Read { path: in_workspace(&path, place) }
+                Effect::read(in_workspace(&path, place))
             }
             None => Effect::Unknown { what: "a check that has none of the known forms".to_owned() },
         }])

@@ -1,6 +1,6 @@
 //! `write`: a whole file, new or in place of a version that was read. Never half a file, and never over unseen work.
 
-use checkrein_contract::{BoxFuture, Code, Digest, Effect, Foreseen, Place, Presentation, SeenFile};
+use checkrein_contract::{BoxFuture, Code, Digest, Effect, Facts, Foreseen, Place, Presentation, SeenFile};
 use checkrein_gate::{Approved, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::paths;
 use schemars::JsonSchema;
@@ -51,8 +51,8 @@ impl Tool for Write {
         this session, and not have changed since; otherwise nothing is written. Content is written exactly as given, \
         so end it with a line break.";
 
-    fn effects(&self, input: &Input, place: &Place) -> Foreseen {
-        Foreseen::of(vec![Effect::Write { path: paths::absolute(&input.file_path, place) }])
+    fn effects(&self, input: &Input, place: &Place, _facts: &Facts) -> Foreseen {
+        Foreseen::of(vec![Effect::write(paths::absolute(&input.file_path, place))])
     }
 
     fn run<'a>(

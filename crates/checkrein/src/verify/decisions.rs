@@ -1,6 +1,6 @@
 //! I3: each decision, computed again from the log and the policy in it, is the one that was logged.
 
-use checkrein_contract::{Body, Call, Effect, Event, SessionOpened, Winner};
+use checkrein_contract::{Body, Event, Foreseen, SessionOpened, TraceStep, Winner};
 use checkrein_policy::decide;
 
 use super::Problem;
@@ -13,14 +13,12 @@ pub(super) fn check(opened: &SessionOpened, events: &[Event]) -> Result<(), Prob
         return Err(Problem { seq: 1, problem: "the policy is not the one its digest names".to_owned() });
     }
     for event in events {
-        let Body::Decision { call, tool, decision, facts, .. } = &event.body else { continue };
+        let Body::Decision { call, decision, facts, .. } = &event.body else { continue };
         if decision.trace.is_empty() {
             // Refused before it could be judged: there is nothing to compute.
             continue;
         }
-        let effects: Vec<Effect> = decision.trace.iter().filter_map(|step| step.effect.clone()).collect();
-        let subject = Call { id: call.clone(), tool: tool.clone(), server: None, args: serde_json::Value::Null };
-        let again = decide(&policy, &subject, &effects, facts);
+        let again = decide(&policy, &foreseen(&decision.trace), facts);
         let from_policy: Vec<_> = decision
             .trace
             .iter()
@@ -45,4 +43,16 @@ pub(super) fn check(opened: &SessionOpened, events: &[Event]) -> Result<(), Prob
         }
     }
     Ok(())
+}
+
+/// What was judged, as the trace holds it: each effect, and the simple command it belongs to.
+fn foreseen(trace: &[TraceStep]) -> Foreseen {
+    let mut foreseen = Foreseen::default();
+    for step in trace {
+        if let Some(effect) = &step.effect {
+            foreseen.effects.push(effect.clone());
+            foreseen.parts.push(step.part);
+        }
+    }
+    foreseen
 }

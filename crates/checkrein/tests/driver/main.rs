@@ -5,6 +5,7 @@ mod support;
 mod concurrency;
 mod economy;
 mod edges;
+mod facts;
 mod invariants;
 mod messages;
 mod recovery;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use checkrein::contract::{
-    BoxFuture, CallKind, Delta, Effect, Event, Foreseen, Message, ModelReply, ModelRequest, Outcome, Place, Provider,
-    ProviderError, ProviderFault, RawCall, SessionId, StopReason, ToolSpec,
+    BoxFuture, CallKind, Delta, Effect, Event, Facts, Foreseen, Message, ModelReply, ModelRequest, Outcome, Place,
+    Provider, ProviderError, ProviderFault, RawCall, SessionId, StopReason, ToolSpec,
 };
 use checkrein::gate::{Approved, Concurrency, Failure, Rendered, RunContext, Tool, Typed};
 use checkrein::{
@@ -149,7 +149,7 @@ impl Tool for ProbeTool {
         if input.what == "meet" { Concurrency::Parallel } else { Concurrency::Exclusive }
     }
 
-    fn effects(&self, input: &ProbeInput, _place: &Place) -> Foreseen {
+    fn effects(&self, input: &ProbeInput, _place: &Place, _facts: &Facts) -> Foreseen {
         let args = json!({ "what": input.what, "word": input.word });
         Foreseen::of(vec![Effect::Tool { tool: "probe".to_owned(), server: None, args }])
     }

@@ -1,0 +1,397 @@
+//! What the shell does itself: the built-ins that change it, run text, or set variables.
+//!
+//! Built-ins that only look or print (`echo`, `test`, `pwd`) have models like programs.
+
+use checkrein_contract::{Deed, Effect, Question};
+
+use super::flow::Flow;
+use super::places::Spot;
+use super::simple::is_name;
+use super::state::{Folders, Variable};
+use super::value::{Field, Text};
+use super::walk::Walker;
+
+pub(super) type Builtin = fn(&mut Walker<'_>, &str, &[Field]);
+
+/// The built-in of this name.
+pub(super) fn find(name: &str) -> Option<Builtin> {
+    Some(match name {
+        "cd" | "pushd" => change_folder,
+        "popd" => |walker, name, arguments| {
+            walker.built_in(name, arguments, &[]);
+            walker.move_to(Folders { known: Vec::new(), unknown: true }, false);
+        },
+        "eval" => eval,
+        "source" | "." => source,
+        "exec" => exec,
+        "command" => command,
+        "builtin" => |walker, _, arguments| walker.run(arguments),
+        "trap" => trap,
+        "export" | "declare" | "typeset" | "local" | "readonly" => declare,
+        "read" | "mapfile" | "readarray" => read,
+        "printf" => printf,
+        "getopts" => |walker, name, arguments| {
+            walker.built_in(name, arguments, &[]);
+            if let Some(field) = arguments.get(1) {
+                walker.assign_word(&field.text, Variable::unknown());
+            }
+            walker.assign("OPTARG", Variable::unknown());
+        },
+        "let" => arithmetic,
+        "unset" => unset,
+        "set" => set,
+        "shift" => |walker, name, arguments| {
+            walker.built_in(name, arguments, &[]);
+            walker.state.arguments = None;
+        },
+        "alias" | "unalias" | "hash" | "enable" | "bind" | "complete" | "compopt" | "history" | "fc" | "shopt" => {
+            changes
+        }
+        "return" | "exit" | "break" | "continue" | "wait" | "jobs" | "umask" | "ulimit" | "times" | "caller"
+        | "dirs" | "disown" | "fg" | "bg" | "logout" | "suspend" => {
+            |walker, name, arguments| walker.built_in(name, arguments, &[])
+        }
+        _ => return None,
+    })
+}
+
+/// `cd`: where later commands stand.
+fn change_folder(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    walker.built_in(name, arguments, &[]);
+    let is_option = |field: &&Field| matches!(field.text.as_known(), Some("-L" | "-P" | "-e" | "-@" | "-n" | "--"));
+    let operands: Vec<&Field> = arguments.iter().skip_while(is_option).collect();
+    let home = walker.scene.place.home.clone();
+    let target = match operands.as_slice() {
+        [] => match walker.variable("HOME").values.first() {
+            Some(home) => home.clone(),
+            None => Text::known(home),
+        },
+        [one] if !one.many || one.text.is_pattern() => one.text.clone(),
+        _ => return walker.lost("the folder it changes to is not known before it runs"),
+    };
+    if target.as_known() == Some("-") {
+        let previous = walker.state.previous.clone();
+        let set = walker.state.variables.contains_key("OLDPWD");
+        return match previous {
+            Some(previous) if !set => walker.move_to(previous, true),
+            _ => walker.lost("`cd -` leads back to a folder that is not known"),
+        };
+    }
+    let relative = !target.prefix().starts_with(['/', '.']);
+    if relative && walker.state.variables.contains_key("CDPATH") {
+        return walker.lost("`CDPATH` is set, so `cd` may lead anywhere");
+    }
+    match walker.spots(&target).as_slice() {
+        [] => {}
+        spots => {
+            let mut folders = Folders::default();
+            let mut certain = spots.len() == 1;
+            for spot in spots {
+                let Spot::At(path) = spot else {
+                    return walker.lost("the folder it changes to is not known before it runs");
+                };
+                walker.note(Effect::list(path));
+                let kind = Question::Kind { path: path.clone() };
+                certain &= walker.scene.facts.text(&kind) == Some("folder");
+                walker.ask(kind);
+                folders.merge(&Folders::one(path.clone()));
+            }
+            walker.move_to(folders, certain);
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// `certain`: it can not fail, as far as is known.
+    fn move_to(&mut self, folders: Folders, certain: bool) {
+        let before = std::mem::replace(&mut self.state.folders, folders);
+        if !certain {
+            let mut failed = before.clone();
+            if let Some(otherwise) = self.state.otherwise.take() {
+                failed.merge(&otherwise);
+            }
+            self.state.otherwise = Some(failed);
+        }
+        self.state.previous = Some(before);
+    }
+
+    fn lost(&mut self, why: &str) {
+        self.unknown(why);
+        self.move_to(Folders { known: Vec::new(), unknown: true }, true);
+    }
+}
+
+fn eval(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    let mut text = Text::default();
+    for (index, field) in arguments.iter().enumerate() {
+        if index > 0 {
+            text.push_str(" ");
+        }
+        text.append(field.text.clone());
+    }
+    let mut deeds = vec![Deed::Code];
+    if text.is_downloaded() {
+        deeds.push(Deed::Downloaded);
+    }
+    walker.built_in(name, arguments, &deeds);
+    if !text.is_known() {
+        walker.unknown(format!("`eval` runs `{}`, which is not known before", text.shown()));
+    }
+    walker.text(&text.as_script());
+}
+
+fn source(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    let Some(file) = arguments.first() else { return walker.built_in(name, arguments, &[]) };
+    let mut deeds = vec![Deed::Code];
+    if walker.is_downloaded(&file.text) || file.text.as_known() == Some("/dev/stdin") && walker.stdin.is_downloaded() {
+        deeds.push(Deed::Downloaded);
+    }
+    walker.built_in(name, arguments, &deeds);
+    walker.read(&file.text);
+    walker.unknown(format!("`{name}` runs what is in `{}`", file.text.shown()));
+}
+
+fn exec(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    let options = arguments.iter().take_while(|field| matches!(field.text.as_known(), Some("-c" | "-l" | "-cl")));
+    let skip = options.count();
+    let rest = match arguments.get(skip).and_then(|field| field.text.as_known()) {
+        Some("-a") => arguments.get(skip + 2..),
+        _ => arguments.get(skip..),
+    };
+    let rest = rest.unwrap_or_default();
+    walker.built_in(name, arguments, if rest.is_empty() { &[] } else { &[Deed::Code] });
+    walker.run(rest);
+}
+
+/// `command NAME` runs it; `command -v NAME` only looks.
+fn command(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    match arguments.split_first() {
+        Some((first, rest)) => match first.text.as_known() {
+            Some("-p" | "--") => command(walker, name, rest),
+            Some("-v" | "-V" | "-pv" | "-pV") => {
+                walker.built_in(name, arguments, &[]);
+                walker.output = Flow::any(false);
+            }
+            _ => walker.without_functions(arguments),
+        },
+        None => walker.built_in(name, arguments, &[]),
+    }
+}
+
+impl Walker<'_> {
+    /// Functions are passed over.
+    fn without_functions(&mut self, fields: &[Field]) {
+        let functions = std::mem::take(&mut self.state.functions);
+        self.run(fields);
+        self.state.functions = functions;
+    }
+}
+
+/// Runs later, but runs.
+fn trap(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    let rest = match arguments.first().and_then(|field| field.text.as_known()) {
+        Some("-p" | "-l") => return walker.built_in(name, arguments, &[]),
+        Some("--") => arguments.get(1..).unwrap_or_default(),
+        _ => arguments,
+    };
+    walker.built_in(name, arguments, &[Deed::Code]);
+    let Some(action) = rest.first() else { return };
+    if rest.len() == 1 || action.text.as_known().is_some_and(|text| text.is_empty() || text == "-") {
+        return;
+    }
+    if !action.text.is_known() {
+        walker.unknown("what the trap runs is not known before");
+    }
+    let before = walker.state.clone();
+    walker.text(&action.text.as_script());
+    walker.state = before;
+}
+
+/// `export`, `declare`, `local`, `readonly`, `typeset`.
+fn declare(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    walker.built_in(name, arguments, &[]);
+    let mut exports = name == "export";
+    for field in arguments {
+        let text = &field.text;
+        if let Some(option) = text.as_known().filter(|text| text.starts_with(['-', '+'])) {
+            exports |= name != "readonly" && option.starts_with('-') && option.contains('x');
+            if option.contains('n') && name != "export" {
+                walker.unknown(format!("`{name} {option}` makes one variable stand for another"));
+            }
+            if option.contains('i') {
+                walker.unknown(format!("`{name} {option}` evaluates what is assigned"));
+            }
+            continue;
+        }
+        let prefix = text.prefix().to_owned();
+        let (variable, value) = match prefix.find('=') {
+            Some(at) => (prefix.get(..at).unwrap_or_default().to_owned(), Some(text.skip(at + 1))),
+            None if text.is_known() => (prefix, None),
+            None => {
+                walker.unknown(format!("which variable `{}` is, is not known before it runs", text.shown()));
+                continue;
+            }
+        };
+        let variable = variable.strip_suffix('+').unwrap_or(&variable).to_owned();
+        if !is_name(&variable) {
+            walker.unknown(format!("`{variable}` is evaluated by `{name}`"));
+            continue;
+        }
+        if let Some(value) = &value {
+            walker.assign(&variable, Variable::one(value.clone()));
+        }
+        if exports {
+            let held = walker.variable(&variable).values.first().cloned();
+            walker.export(&variable, &value.or(held).unwrap_or_else(|| Text::any("...")));
+        }
+    }
+}
+
+/// `read`, `mapfile`: variables get what standard input holds.
+fn read(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    walker.built_in(name, arguments, &[]);
+    let held = match &walker.stdin {
+        Flow::Names(names) => Variable { values: names.clone(), list: false },
+        Flow::Known(text) if name == "read" && text.trim_end_matches('\n').lines().count() == 1 && words(text) == 1 => {
+            Variable::one(Text::known(text.trim().to_owned()))
+        }
+        other => Variable::one(other.as_text("what is read")),
+    };
+    let held = if held.values.iter().all(Text::is_known) && name != "read" { Variable::unknown() } else { held };
+    let mut values = "adinNptuOcsC";
+    if name != "read" {
+        values = "dnOsuCc";
+    }
+    let mut named = false;
+    let mut rest = arguments.iter();
+    while let Some(field) = rest.next() {
+        if let Some(option) = field.text.as_known().filter(|text| text.starts_with('-') && text.len() > 1) {
+            if option.contains('C') && name != "read" {
+                walker.unknown(format!("`{name} {option}` runs a command for each line"));
+            }
+            let takes = option.char_indices().find(|(at, letter)| *at > 0 && values.contains(*letter));
+            let Some((at, letter)) = takes else { continue };
+            let attached = option.get(at + 1..).filter(|value| !value.is_empty()).map(Text::from);
+            let value = attached.or_else(|| rest.next().map(|field| field.text.clone()));
+            if letter == 'a'
+                && let Some(value) = value
+            {
+                walker.assign_word(&value, Variable { values: Vec::new(), list: true });
+                named = true;
+            }
+            continue;
+        }
+        named = true;
+        let value = if name == "read" { held.clone() } else { Variable { list: true, ..held.clone() } };
+        walker.assign_word(&field.text, value);
+    }
+    if !named {
+        walker.assign(if name == "read" { "REPLY" } else { "MAPFILE" }, held);
+    }
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+/// `printf -v NAME` sets a variable; otherwise it prints.
+fn printf(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    let mut rest = arguments;
+    if let [option, variable, others @ ..] = arguments
+        && option.text.as_known() == Some("-v")
+    {
+        let value = match others {
+            [format, value] if format.text.as_known() == Some("%s") => Variable::one(value.text.clone()),
+            _ => Variable::unknown(),
+        };
+        walker.built_in(name, arguments, &[]);
+        return walker.assign_word(&variable.text, value);
+    }
+    if rest.first().is_some_and(|field| field.text.as_known() == Some("--")) {
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    if rest.first().is_some_and(|field| field.text.may_be_option()) {
+        walker.unknown(format!(
+            "`{}` could be an option of `printf`",
+            rest.first().map_or(String::new(), |f| f.text.shown())
+        ));
+    }
+    walker.built_in(name, arguments, &[]);
+    walker.output = match rest {
+        [only] => match only.text.as_known() {
+            Some(format) if !format.contains('%') && !format.replace("\\n", "").contains('\\') => {
+                Flow::Known(format.replace("\\n", "\n"))
+            }
+            _ => Flow::any(false),
+        },
+        [format, value] => match (format.text.as_known(), value.text.as_known()) {
+            (Some("%s"), Some(value)) => Flow::Known(value.to_owned()),
+            (Some("%s\\n"), Some(value)) => Flow::Known(format!("{value}\n")),
+            _ => Flow::any(rest.iter().any(|field| field.text.is_downloaded())),
+        },
+        _ => Flow::any(rest.iter().any(|field| field.text.is_downloaded())),
+    };
+}
+
+fn arithmetic(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    walker.built_in(name, arguments, &[]);
+    for field in arguments {
+        let script = format!("(({}))", field.text.as_script());
+        walker.text(&script);
+    }
+}
+
+fn unset(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    walker.built_in(name, arguments, &[]);
+    for field in arguments {
+        match field.text.as_known() {
+            Some("-v" | "-f" | "-n") => {}
+            Some(variable) if is_name(variable) => {
+                walker.assign(variable, Variable::unknown());
+                walker.state.functions.remove(variable);
+            }
+            _ => walker.unknown(format!("`{}` is evaluated by `unset`", field.text.shown())),
+        }
+    }
+}
+
+/// `set -e` is a setting; `set -- a b` sets the arguments.
+fn set(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    walker.built_in(name, arguments, &[]);
+    let mut rest = arguments.iter().enumerate();
+    while let Some((index, field)) = rest.next() {
+        match field.text.as_known() {
+            Some("--") => {
+                let arguments = arguments.get(index + 1..).unwrap_or_default();
+                walker.state.arguments = Some(arguments.into());
+                return;
+            }
+            Some("-o" | "+o") => {
+                rest.next();
+            }
+            Some(option) if option.starts_with(['-', '+']) && option.len() > 1 => {
+                if option.contains('a') || option.contains('k') {
+                    walker.unknown(format!("`set {option}` gives variables to later programs"));
+                }
+            }
+            Some(_) => {
+                let arguments = arguments.get(index..).unwrap_or_default();
+                walker.state.arguments = Some(arguments.into());
+                return;
+            }
+            None => {
+                walker.state.arguments = None;
+                walker.unknown(format!("`{}` could be an option of `set`", field.text.shown()));
+                return;
+            }
+        }
+    }
+}
+
+/// What changes what names mean.
+fn changes(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    walker.built_in(name, arguments, &[]);
+    if !arguments.is_empty() {
+        walker.unknown(format!("`{name}` may change what later names mean"));
+    }
+}

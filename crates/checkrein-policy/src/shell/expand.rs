@@ -1,0 +1,488 @@
+//! Expansion of words: to the fields that a program receives, as far as they are known beforehand.
+
+use checkrein_shell::{Arithmetic, Operation, Parameter, Part, Word, expand_braces};
+
+use super::flow::Flow;
+use super::state::Variable;
+use super::value::{Field, Piece, Text};
+use super::walk::Walker;
+
+/// Words that one brace expansion may make. More than that is a list nobody wrote by hand; it is taken for unknown.
+const MOST_BRACES: usize = 256;
+/// Alternatives that one word may have before it is taken for unknown.
+const MOST_ALTERNATIVES: usize = 16;
+
+/// A word while it is expanded: fields, the last of which is still growing. `open` says that it exists at all (`""` does,
+/// an empty `$x` does not).
+#[derive(Clone, Default)]
+struct Growing {
+    done: Vec<Field>,
+    last: Text,
+    open: bool,
+    many: bool,
+}
+
+impl Walker<'_> {
+    /// All fields that words expand to.
+    pub(super) fn fields(&mut self, words: &[Word]) -> Vec<Field> {
+        let mut fields = Vec::with_capacity(words.len());
+        for word in words {
+            self.word(word, &mut fields);
+        }
+        fields
+    }
+
+    fn word(&mut self, word: &Word, fields: &mut Vec<Field>) {
+        // Most words are what they say.
+        if let [Part::Quoted(text)] = word.parts.as_slice() {
+            return fields.push(Field::one(Text::known(text.clone())));
+        }
+        if let [Part::Bare(text)] = word.parts.as_slice()
+            && !text.contains(['{', '*', '?', '[', '~'])
+        {
+            return fields.push(Field::one(Text::known(text.clone())));
+        }
+        let has_braces = word.parts.iter().any(|part| matches!(part, Part::Bare(text) if text.contains('{')));
+        if !has_braces {
+            return self.braceless(word, fields);
+        }
+        match expand_braces(word, MOST_BRACES) {
+            Some(words) => words.iter().for_each(|word| self.braceless(word, fields)),
+            None => fields.push(Field { text: Text::any("{...}"), many: true }),
+        }
+    }
+
+    fn braceless(&mut self, word: &Word, fields: &mut Vec<Field>) {
+        let mut growing = vec![Growing::default()];
+        for (index, part) in word.parts.iter().enumerate() {
+            match part {
+                Part::Bare(text) => {
+                    let text = if index == 0 { self.tilde(text, word.parts.len() == 1, &mut growing) } else { text };
+                    for growing in &mut growing {
+                        bare(text, growing);
+                    }
+                }
+                Part::Quoted(text) => push(&mut growing, &[Text::known(text.clone())]),
+                Part::Double(parts) => self.double(parts, &mut growing),
+                Part::Process { writes, script } => {
+                    let text = self.process(*writes, script);
+                    push(&mut growing, &[text]);
+                }
+                other => {
+                    let variable = self.expansion(other, false);
+                    split(&mut growing, &variable, shown_part(other));
+                }
+            }
+        }
+        // Alternatives of one word become fields side by side: what is true of each is judged.
+        for mut growing in growing {
+            if growing.open {
+                let many = growing.many;
+                growing.done.push(Field { text: growing.last, many });
+            }
+            for field in growing.done {
+                if !fields.last().is_some_and(|last| *last == field && field.many) {
+                    fields.push(field);
+                }
+            }
+        }
+    }
+
+    /// A word that is not split and no pattern: a value, a redirection's target, the word of `case`.
+    pub(super) fn single(&mut self, word: &Word) -> Text {
+        let mut growing = vec![Growing::default()];
+        for (index, part) in word.parts.iter().enumerate() {
+            match part {
+                Part::Bare(text) => {
+                    let text = if index == 0 { self.tilde(text, word.parts.len() == 1, &mut growing) } else { text };
+                    push(&mut growing, &[Text::known(text.to_owned())]);
+                }
+                Part::Quoted(text) => push(&mut growing, &[Text::known(text.clone())]),
+                Part::Double(parts) => self.double(parts, &mut growing),
+                Part::Process { writes, script } => {
+                    let text = self.process(*writes, script);
+                    push(&mut growing, &[text]);
+                }
+                other => {
+                    let variable = self.expansion(other, true);
+                    join(&mut growing, &variable, shown_part(other));
+                }
+            }
+        }
+        match <[Growing; 1]>::try_from(growing) {
+            Ok([only]) => only.last,
+            Err(_) => Text::any("a text with several values"),
+        }
+    }
+
+    /// Every value that a word which is not split may have.
+    pub(super) fn alternatives(&mut self, word: &Word) -> Vec<Text> {
+        if let [part @ Part::Parameter(_)] = word.parts.as_slice() {
+            let variable = self.expansion(part, true);
+            if !variable.values.is_empty() && !variable.list {
+                return variable.values;
+            }
+        }
+        if let [Part::Double(parts)] = word.parts.as_slice()
+            && let [part @ Part::Parameter(_)] = parts.as_slice()
+        {
+            let variable = self.expansion(part, true);
+            if !variable.values.is_empty() && !variable.list {
+                return variable.values;
+            }
+        }
+        vec![self.single(word)]
+    }
+
+    fn double(&mut self, parts: &[Part], growing: &mut Vec<Growing>) {
+        growing.iter_mut().for_each(|growing| growing.open = true);
+        for part in parts {
+            match part {
+                Part::Bare(text) | Part::Quoted(text) => push(growing, &[Text::known(text.clone())]),
+                Part::Double(parts) => self.double(parts, growing),
+                Part::Parameter(parameter) if parameter.name == "@" && parameter.operation == Operation::Plain => {
+                    // `"$@"`: each argument a field of its own.
+                    let arguments = self.arguments();
+                    for growing in growing.iter_mut() {
+                        for (index, field) in arguments.iter().enumerate() {
+                            if index > 0 {
+                                let text = std::mem::take(&mut growing.last);
+                                growing.done.push(Field { text, many: growing.many });
+                                growing.many = false;
+                            }
+                            growing.last.append(field.text.clone());
+                            growing.many |= field.many;
+                        }
+                        growing.open = !arguments.is_empty() || growing.last != Text::default();
+                    }
+                }
+                other => {
+                    let variable = self.expansion(other, true);
+                    if variable.list && matches!(other, Part::Parameter(parameter) if is_list(parameter)) {
+                        growing.iter_mut().for_each(|growing| growing.many = true);
+                    }
+                    join(growing, &variable, shown_part(other));
+                }
+            }
+        }
+    }
+
+    /// A leading `~`. Returns what is left of the text.
+    fn tilde<'t>(&self, text: &'t str, alone: bool, growing: &mut [Growing]) -> &'t str {
+        let Some(rest) = text.strip_prefix('~') else { return text };
+        let end = rest.find('/').unwrap_or(rest.len());
+        // `~"x"` is no tilde: the name must end inside the bare part.
+        if end == rest.len() && !alone {
+            return text;
+        }
+        let name = rest.get(..end).unwrap_or_default();
+        let home = &self.scene.place.home;
+        let value = match name {
+            "" => match self.state.variables.get("HOME") {
+                Some(variable) => variable.values.first().cloned().unwrap_or_else(|| Text::any("~")),
+                None if home.is_empty() => Text::any("~"),
+                None => Text::known(home.clone()),
+            },
+            "+" => match self.state.folders.known.as_slice() {
+                [one] if !self.state.folders.unknown => Text::known(one.clone()),
+                _ => Text::any("~+"),
+            },
+            "-" => Text::any("~-"),
+            name if home.rsplit('/').next() == Some(name) => Text::known(home.clone()),
+            // The homes of other people usually stand beside one's own.
+            name if name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')) => {
+                match home.rsplit_once('/') {
+                    Some((parent, _)) => Text::known(format!("{parent}/{name}")),
+                    None => Text::any(text),
+                }
+            }
+            _ => return text,
+        };
+        for growing in growing {
+            growing.open = true;
+            growing.last.append(value.clone());
+        }
+        rest.get(end..).unwrap_or_default()
+    }
+
+    /// `<(...)`: a file that holds what the script writes.
+    fn process(&mut self, writes: bool, script: &checkrein_shell::Script) -> Text {
+        let (stdin, output) = (self.stdin.clone(), std::mem::replace(&mut self.output, Flow::Nothing));
+        if writes {
+            self.stdin = Flow::any(false);
+        }
+        self.beside += 1;
+        self.subshell(script);
+        self.beside -= 1;
+        self.stdin = stdin;
+        let wrote = std::mem::replace(&mut self.output, output);
+        let mut text = Text::from("/dev/fd/");
+        text.push(Piece::Any { shown: "63".to_owned(), downloaded: wrote.is_downloaded() });
+        text
+    }
+
+    /// The value of `$x`, `$(...)`, `$((...))`.
+    fn expansion(&mut self, part: &Part, quoted: bool) -> Variable {
+        match part {
+            Part::Parameter(parameter) => self.parameter(parameter, quoted),
+            Part::Command(script) => {
+                let output = std::mem::replace(&mut self.output, Flow::Nothing);
+                let stdin = self.stdin.clone();
+                let reads = single_input(script);
+                self.subshell(script);
+                self.stdin = stdin;
+                let wrote = std::mem::replace(&mut self.output, output);
+                let text = if reads { Text::any("$(<...)") } else { wrote.as_text("$(...)") };
+                Variable::one(text)
+            }
+            Part::Arithmetic(expression) => {
+                self.arithmetic(expression);
+                Variable::one(Text::number())
+            }
+            Part::Bare(text) | Part::Quoted(text) => Variable::one(Text::known(text.clone())),
+            Part::Double(_) | Part::Process { .. } => Variable::unknown(),
+        }
+    }
+
+    fn parameter(&mut self, parameter: &Parameter, quoted: bool) -> Variable {
+        let name = parameter.name.as_str();
+        if let Some(subscript) = &parameter.subscript {
+            self.subscript(subscript);
+        }
+        if parameter.indirect && parameter.operation != Operation::Names {
+            self.unknown(format!("`${{!{name}}}` is a variable whose name is not known before it runs"));
+        }
+        let mut value = self.variable(name);
+        value.list |= parameter.subscript.as_ref().is_some_and(|word| word.parts.len() == 1) && is_list(parameter);
+        match &parameter.operation {
+            Operation::Plain if !parameter.indirect => value,
+            Operation::Plain => Variable::unknown(),
+            Operation::Length => Variable::one(Text::number()),
+            Operation::Names => Variable::unknown(),
+            Operation::Default(word) | Operation::Assign(word) => {
+                let other = self.operand_word(word, quoted);
+                if matches!(parameter.operation, Operation::Assign(_)) {
+                    self.assign(name, Variable::unknown());
+                }
+                // Which of the two it is depends on a value that nobody knows, unless the script set it.
+                if self.is_set(name) { value } else { Variable { values: vec![other], list: true } }
+            }
+            Operation::Alternative(word) => {
+                let other = self.operand_word(word, quoted);
+                if self.is_set(name) { Variable::one(other) } else { Variable { values: vec![other], list: true } }
+            }
+            Operation::Require(word) => {
+                _ = self.operand_word(word, quoted);
+                value
+            }
+            Operation::Trim(word) | Operation::Case(word) => {
+                _ = self.operand_word(word, quoted);
+                Variable::one(Text::any(format!("${{{name}...}}")))
+            }
+            Operation::Replace(from, to) => {
+                _ = self.operand_word(from, quoted);
+                _ = self.operand_word(to, quoted);
+                Variable::one(Text::any(format!("${{{name}/...}}")))
+            }
+            Operation::Slice(from, length) => {
+                self.arithmetic(from);
+                if let Some(length) = length {
+                    self.arithmetic(length);
+                }
+                Variable::one(Text::any(format!("${{{name}:...}}")))
+            }
+            Operation::Transform(letter) => {
+                if matches!(letter, 'P' | 'E') {
+                    self.unknown(format!("`${{{name}@{letter}}}` runs what the variable holds"));
+                }
+                Variable::one(Text::any(format!("${{{name}@{letter}}}")))
+            }
+        }
+    }
+
+    /// The word of an operator. Outside quotes it is a word like any other; only its parts count here.
+    fn operand_word(&mut self, word: &Word, _quoted: bool) -> Text {
+        self.single(word)
+    }
+
+    /// `[...]` behind a name is evaluated as arithmetic, unless it is `@` or `*`.
+    pub(super) fn subscript(&mut self, word: &Word) {
+        if let [Part::Bare(text)] = word.parts.as_slice()
+            && matches!(text.as_str(), "@" | "*")
+        {
+            return;
+        }
+        let text = self.single(word);
+        if !text.is_known() {
+            self.unknown(format!("the subscript `{}` is evaluated, and not known before it runs", text.shown()));
+        }
+    }
+
+    /// Bash evaluates the values of the names in an expression as expressions again.
+    pub(super) fn arithmetic(&mut self, expression: &Arithmetic) {
+        for part in &expression.parts {
+            match part {
+                Part::Bare(_) | Part::Quoted(_) => {}
+                Part::Double(parts) => {
+                    for part in parts {
+                        _ = self.expansion(part, true);
+                    }
+                }
+                other => {
+                    let value = self.expansion(other, true);
+                    let safe = matches!(other, Part::Arithmetic(_))
+                        || is_number_name(other)
+                        || !value.list && !value.values.is_empty() && value.values.iter().all(is_number);
+                    if !safe {
+                        self.unknown(format!("`{}` is evaluated as an expression", shown_part(other)));
+                    }
+                }
+            }
+        }
+        for name in &expression.reads {
+            let value = self.variable(name);
+            let safe = name_is_number(name) || !value.values.is_empty() && value.values.iter().all(is_number);
+            if !safe {
+                self.unknown(format!("the value of `{name}` is evaluated as an expression"));
+            }
+        }
+        for name in &expression.sets {
+            self.assign(name, Variable::one(Text::number()));
+        }
+    }
+}
+
+/// `$#`, `$?`, `$$`, `$!`.
+fn is_number_name(part: &Part) -> bool {
+    matches!(part, Part::Parameter(parameter)
+        if matches!(parameter.operation, Operation::Length) || name_is_number(&parameter.name))
+}
+
+fn name_is_number(name: &str) -> bool {
+    matches!(name, "#" | "?" | "$" | "!" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID" | "PPID")
+}
+
+fn is_number(text: &Text) -> bool {
+    *text == Text::number() || text.as_known().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+}
+
+fn is_list(parameter: &Parameter) -> bool {
+    let subscript = parameter.subscript.as_ref().and_then(|word| word.parts.first());
+    matches!(subscript, Some(Part::Bare(text)) if text == "@" || text == "*")
+}
+
+/// `$(<file)`.
+fn single_input(script: &checkrein_shell::Script) -> bool {
+    let [statement] = script.statements.as_slice() else { return false };
+    let [command] = statement.first.stages.as_slice() else { return false };
+    matches!(&command.kind, checkrein_shell::Kind::Simple(simple) if simple.words.is_empty() && simple.assignments.is_empty())
+        && !command.redirects.is_empty()
+}
+
+fn shown_part(part: &Part) -> String {
+    match part {
+        Part::Parameter(parameter) => format!("${}", parameter.name),
+        Part::Command(_) => "$(...)".to_owned(),
+        Part::Arithmetic(_) => "$((...))".to_owned(),
+        Part::Process { .. } => "<(...)".to_owned(),
+        Part::Bare(_) | Part::Quoted(_) | Part::Double(_) => "...".to_owned(),
+    }
+}
+
+/// Bare characters: patterns mean something.
+fn bare(text: &str, growing: &mut Growing) {
+    growing.open |= !text.is_empty();
+    if !is_pattern(text) {
+        return growing.last.push_str(text);
+    }
+    growing.many = true;
+    // Name by name, so that the folders before a pattern stay plain text.
+    for (index, name) in text.split('/').enumerate() {
+        if index > 0 {
+            growing.last.push_str("/");
+        }
+        if is_pattern(name) {
+            growing.last.push(Piece::Glob(name.to_owned()));
+        } else {
+            growing.last.push_str(name);
+        }
+    }
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?']) || text.find('[').is_some_and(|at| text.get(at..).unwrap_or_default().contains(']'))
+}
+
+/// Adds texts that are not split.
+fn push(growing: &mut [Growing], texts: &[Text]) {
+    for growing in growing {
+        growing.open = true;
+        for text in texts {
+            growing.last.append(text.clone());
+        }
+    }
+}
+
+/// Adds the value of a quoted expansion: one word whatever it holds.
+fn join(growing: &mut Vec<Growing>, variable: &Variable, shown: String) {
+    let values = values_of(variable, shown, growing.len());
+    let before = std::mem::take(growing);
+    for old in before {
+        for value in &values {
+            let mut new = old.clone();
+            new.open = true;
+            new.last.append(value.clone());
+            growing.push(new);
+        }
+    }
+}
+
+/// Adds the value of an expansion that is not quoted: split at blanks, and patterns in it mean something.
+fn split(growing: &mut Vec<Growing>, variable: &Variable, shown: String) {
+    let values = values_of(variable, shown, growing.len());
+    let before = std::mem::take(growing);
+    for old in before {
+        for value in &values {
+            let mut new = old.clone();
+            match value.as_known() {
+                Some(text) => split_known(text, &mut new),
+                None if value.is_pattern() || value.below().is_some() => {
+                    new.open = true;
+                    new.last.append(value.clone());
+                }
+                None => {
+                    new.open = true;
+                    new.many = true;
+                    new.last.append(value.clone());
+                }
+            }
+            growing.push(new);
+        }
+    }
+}
+
+fn split_known(text: &str, growing: &mut Growing) {
+    let blank = |c: char| matches!(c, ' ' | '\t' | '\n');
+    let mut words = text.split(blank).peekable();
+    while let Some(word) = words.next() {
+        if !word.is_empty() {
+            bare(word, growing);
+        }
+        if words.peek().is_some() && growing.open {
+            let text = std::mem::take(&mut growing.last);
+            growing.done.push(Field { text, many: growing.many });
+            (growing.open, growing.many) = (false, false);
+        }
+    }
+}
+
+fn values_of(variable: &Variable, shown: String, ways: usize) -> Vec<Text> {
+    if ways * (variable.values.len() + 1) > MOST_ALTERNATIVES {
+        return vec![Text::any(shown)];
+    }
+    let mut values = variable.values.clone();
+    if values.is_empty() || variable.list {
+        values.push(Text::any(shown));
+    }
+    values
+}

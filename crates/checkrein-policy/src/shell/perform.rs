@@ -1,0 +1,310 @@
+//! Runs a program by its model: what each of its words does.
+
+use checkrein_contract::{Deed, Effect, Question, Run};
+
+use super::flow::Flow;
+use super::places::{Spot, Touch};
+use super::state::Folders;
+use super::value::{Field, Text};
+use super::walk::Walker;
+use super::{base_name, programs};
+use crate::commands::{Change, Fixed, FixedKind, Reading, Role, Stdin, Table, read};
+use crate::paths;
+
+/// Files that may decide which program any name means, whatever the program (version managers).
+const CHOSEN_BY: [&str; 3] = [".tool-versions", "mise.toml", ".mise.toml"];
+
+/// A program while its words are looked at.
+#[derive(Default)]
+pub(super) struct Doing {
+    /// Its name, without folders.
+    pub(super) name: String,
+    pub(super) reading: Reading,
+    pub(super) deeds: Vec<Deed>,
+    pub(super) rests_on: Vec<Question>,
+    /// It opens a connection.
+    pub(super) connects: bool,
+    /// Files it writes.
+    pub(super) wrote: Vec<Text>,
+    /// It only starts something else, which is judged by itself.
+    pub(super) neutral: bool,
+    /// The roles of `when`, the first that fits.
+    pub(super) roles: Vec<(Role, Role)>,
+    /// What it writes to standard output.
+    pub(super) output: Option<Flow>,
+    /// A script or code came from a word, so standard input is data.
+    pub(super) fed: bool,
+    /// Something in its operands counts as `--force`.
+    pub(super) forced: bool,
+}
+
+impl Doing {
+    pub(super) fn deed(&mut self, deed: Deed) {
+        if !self.deeds.contains(&deed) {
+            self.deeds.push(deed);
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// Runs a program that is neither function nor built-in.
+    pub(super) fn program(&mut self, written: &str, arguments: &[Field]) {
+        let name = paths::program_name(base_name(written), self.scene.place.paths).to_owned();
+        let bare = self.bare_name(written);
+        let mut fields = vec![Field::from(written)];
+        fields.extend_from_slice(arguments);
+        if let Some(bare) = &bare
+            && self.informational(bare, &fields, arguments)
+        {
+            return;
+        }
+        let words = programs::prepared(&name, arguments);
+        let Some(reading) = read(self.scene.models, &name, words.as_deref().unwrap_or(arguments)) else {
+            return self.unmodelled(written, bare.as_deref(), &fields);
+        };
+        let mark = self.mark();
+        let part = self.current_part();
+        let folders = self.state.folders.clone();
+        let folder = self.folder();
+        let exported = self.state.exported.len();
+        let canonical = reading.words();
+        let mut doing = Doing { name, reading, ..Doing::default() };
+        self.perform(&mut doing);
+        self.state.folders = folders;
+        let env = self.state.exported.clone();
+        self.state.exported.truncate(exported);
+        if bare.is_none() {
+            // Some other file of that name: a model says what such a program does, not what this one does.
+            doing.deed(Deed::Code);
+            doing.neutral = false;
+            if self.is_downloaded(&Text::from(written)) {
+                doing.deed(Deed::Downloaded);
+            }
+        }
+        let connects = doing.connects;
+        if connects {
+            doing.wrote.iter().for_each(|text| self.remember_download(text));
+        }
+        if !doing.neutral {
+            let run = Run {
+                program: bare.clone().unwrap_or_else(|| written.to_owned()),
+                argv: fields.iter().map(|field| field.text.shown()).collect(),
+                words: forced(canonical, doing.forced),
+                modelled: bare.is_some(),
+                deeds: doing.deeds,
+                folder,
+                env,
+                informational: false,
+                rests_on: doing.rests_on,
+            };
+            self.note_at(mark, part, Effect::Run(run));
+            let fed = self.stdin.is_downloaded();
+            self.output = doing.output.unwrap_or_else(|| Flow::any(connects || fed));
+        }
+    }
+
+    /// A program without a model: a name and its words.
+    fn unmodelled(&mut self, written: &str, bare: Option<&str>, fields: &[Field]) {
+        let downloaded = bare.is_none() && self.is_downloaded(&Text::from(written));
+        let program = bare.unwrap_or(written).to_owned();
+        self.ran(&program, fields, |run| {
+            if downloaded {
+                run.deeds = vec![Deed::Code, Deed::Downloaded];
+            }
+        });
+        for field in fields.iter().filter(|field| !field.text.is_known() && field.text.is_pattern()) {
+            // What a pattern names is given to it.
+            self.touch(Touch::List, &field.text);
+        }
+        let fed = self.stdin.is_downloaded();
+        self.output = Flow::any(fed);
+    }
+
+    /// `NAME --version`, `NAME --help`, and nothing else.
+    fn informational(&mut self, bare: &str, fields: &[Field], arguments: &[Field]) -> bool {
+        let [only] = arguments else { return false };
+        if !matches!(only.text.as_known(), Some("--version" | "--help")) {
+            return false;
+        }
+        let table = self.scene.models.table(bare);
+        if table.as_ref().is_some_and(|table| table.words || !table.informational) {
+            return false;
+        }
+        let chosen = table.as_ref().map(|table| table.chosen_by.clone()).unwrap_or_default();
+        let mut files: Vec<&str> = chosen.iter().map(String::as_str).collect();
+        files.extend(CHOSEN_BY);
+        let rests_on = self.absent(&files);
+        self.ran(bare, fields, |run| {
+            run.modelled = table.is_some();
+            run.informational = true;
+            run.rests_on = rests_on;
+        });
+        self.output = Flow::any(false);
+        true
+    }
+
+    /// That these files are not there. Version managers look upward from the working directory; the project is as far as
+    /// a repository can reach.
+    fn absent(&mut self, files: &[&str]) -> Vec<Question> {
+        let root = self.scene.place.root.clone();
+        let folders = self.state.folders.known.iter().cloned().chain(std::iter::once(root));
+        let mut questions: Vec<Question> = Vec::new();
+        for folder in folders {
+            for file in files {
+                let question = Question::Kind { path: paths::normalise(&format!("{folder}/{file}")) };
+                if !questions.contains(&question) {
+                    questions.push(question);
+                }
+            }
+        }
+        questions
+    }
+
+    fn perform(&mut self, doing: &mut Doing) {
+        let tables = doing.reading.tables.clone();
+        let Some(table) = tables.last() else { return };
+        doing.neutral = table.neutral;
+        for reason in std::mem::take(&mut doing.reading.unknown) {
+            self.unknown(reason);
+        }
+        let changes: Vec<&Change> = active(&tables, &doing.reading);
+        let many = changes.iter().find_map(|change| change.many).or(table.many);
+        let beyond = table.beyond.iter().filter(|_| many.is_some_and(|many| doing.reading.operands.len() > many));
+        let changes: Vec<&Change> = changes.into_iter().chain(beyond).collect();
+        let base = table.deeds.iter().filter(|_| !changes.iter().any(|change| change.only));
+        for deed in base.chain(changes.iter().flat_map(|change| &change.deeds)) {
+            doing.deed(*deed);
+        }
+        doing.fed |= changes.iter().any(|change| change.only);
+        doing.roles = changes.iter().flat_map(|change| change.roles.iter().copied()).collect();
+        for reason in changes.iter().filter_map(|change| change.unknown.as_ref()) {
+            self.unknown(format!("`{}` {reason}", doing.reading.path.join(" ")));
+        }
+        let quiet = changes.iter().any(|change| change.only_effects);
+        for given in doing.reading.given.clone() {
+            self.folder_of(&given.values);
+            self.values(&given.values, doing);
+        }
+        let effects = table.effects.iter().chain(changes.iter().flat_map(|change| &change.effects));
+        for fixed in effects.filter(|_| !quiet) {
+            self.fixed(fixed, doing);
+        }
+        self.operands(table, &changes, doing);
+        self.standing(table, doing);
+        programs::after(self, doing);
+    }
+
+    /// `-C DIR`: the rest happens there.
+    fn folder_of(&mut self, values: &[(Role, Text)]) {
+        for (_, text) in values.iter().filter(|(role, _)| *role == Role::Dir) {
+            self.touch(Touch::List, text);
+            let mut folders = Folders::default();
+            for spot in self.spots(text) {
+                match spot {
+                    Spot::At(path) => folders.merge(&Folders::one(path)),
+                    _ => folders.unknown = true,
+                }
+            }
+            self.state.folders = folders;
+        }
+    }
+
+    fn fixed(&mut self, fixed: &Fixed, doing: &mut Doing) {
+        let target = match fixed.target.strip_prefix("~/") {
+            Some(rest) => Text::known(format!("{}/{rest}", self.scene.place.home)),
+            None => Text::known(fixed.target.clone()),
+        };
+        match fixed.what {
+            FixedKind::Read => self.touch(Touch::Read, &target),
+            FixedKind::List => self.touch(Touch::List, &target),
+            FixedKind::Tree => self.touch(Touch::Tree, &target),
+            FixedKind::Write => self.touch(Touch::Write, &target),
+            FixedKind::Delete => self.touch(Touch::DeleteTree, &target),
+            FixedKind::Connect => {
+                doing.connects = true;
+                self.address(&target);
+            }
+        }
+    }
+
+    fn values(&mut self, values: &[(Role, Text)], doing: &mut Doing) {
+        let command: Vec<Field> = values
+            .iter()
+            .filter(|(role, _)| *role == Role::Command)
+            .map(|(_, text)| Field::one(text.clone()))
+            .collect();
+        if !command.is_empty() {
+            doing.deed(Deed::Code);
+            self.run(&command);
+        }
+        for (role, text) in values.iter().filter(|(role, _)| *role != Role::Command) {
+            self.give(*role, text, doing);
+        }
+    }
+
+    /// What a modelled program reads from standard input, and what its *allow* rests on.
+    fn standing(&mut self, table: &Table, doing: &mut Doing) {
+        let files: Vec<&str> = table.code_files.iter().map(String::as_str).collect();
+        for file in files {
+            doing.rests_on.extend(self.unchanged(&Text::from(file)));
+        }
+        // What chooses the program chooses it for its subcommands too.
+        let tables = doing.reading.tables.clone();
+        for file in tables.iter().flat_map(|table| &table.chosen_by) {
+            doing.rests_on.extend(self.unchanged(&Text::from(file.as_str())));
+        }
+        for cache in &table.caches {
+            let cache = match cache.strip_prefix("~/") {
+                Some(rest) => format!("{}/{rest}", self.scene.place.home),
+                None => cache.clone(),
+            };
+            for spot in self.spots(&Text::known(cache)) {
+                if let Spot::At(path) = spot {
+                    self.note(Effect::Write { path, incidental: true, glob: false });
+                }
+            }
+        }
+        let Some(stdin) = table.stdin.filter(|_| !doing.fed && !doing.neutral) else { return };
+        doing.deed(Deed::Code);
+        match (stdin, self.stdin.clone()) {
+            (Stdin::Shell, Flow::Known(text)) => {
+                let before = self.state.clone();
+                self.stdin = Flow::Nothing;
+                self.text(&text);
+                self.state = before;
+            }
+            (_, Flow::Any { downloaded: true }) => doing.deed(Deed::Downloaded),
+            _ => {}
+        }
+    }
+
+    /// That these files are what they were when the session began.
+    pub(super) fn unchanged(&self, text: &Text) -> Vec<Question> {
+        let spots = self.spots(text).into_iter();
+        spots
+            .filter_map(|spot| match spot {
+                Spot::At(path) => Some(Question::Changed { path }),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// The words with `--force` in front of the operands.
+fn forced(mut words: Vec<String>, forced: bool) -> Vec<String> {
+    if forced && let Some(at) = words.iter().position(|word| word == "--") {
+        words.insert(at, "--force".to_owned());
+    }
+    words
+}
+
+/// The changes of all options that were given.
+fn active<'t>(tables: &'t [std::sync::Arc<Table>], reading: &Reading) -> Vec<&'t Change> {
+    tables
+        .iter()
+        .enumerate()
+        .flat_map(|(level, table)| table.when.iter().map(move |(option, change)| (level, option, change)))
+        .filter(|(level, option, _)| reading.given.iter().any(|given| given.table == *level && given.name == **option))
+        .map(|(.., change)| change)
+        .collect()
+}

@@ -1,0 +1,236 @@
+//! Paths: where a text leads from the folders a command may stand in, and the effects on what is there.
+
+use checkrein_contract::{Effect, Question, Tree};
+
+use super::value::{Piece, Text, escape_into};
+use super::walk::Walker;
+use crate::paths;
+
+/// Names that a pattern matched and that are judged one by one. More are judged by the pattern alone.
+const MOST_MATCHES: usize = 256;
+
+/// Where a text leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Spot {
+    /// This path.
+    At(String),
+    /// What this absolute pattern matches.
+    Pattern(String),
+    /// This path or anything below it, by these names.
+    Below(String, Vec<String>),
+    /// Nobody knows.
+    Anywhere(String),
+}
+
+/// What is done to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Touch {
+    Read,
+    List,
+    Tree,
+    Write,
+    Delete,
+    DeleteTree,
+    Metadata,
+}
+
+impl Walker<'_> {
+    /// Where a text leads, from each folder the command may stand in.
+    pub(super) fn spots(&self, text: &Text) -> Vec<Spot> {
+        if text.as_known() == Some("") {
+            return Vec::new();
+        }
+        if let Some((root, names)) = text.below() {
+            let root = if root.is_empty() { "." } else { root };
+            return self.joined(root).map_or_else(
+                || vec![Spot::Anywhere(text.shown())],
+                |roots| roots.into_iter().map(|root| Spot::Below(root, names.to_vec())).collect(),
+            );
+        }
+        if let Some(known) = text.as_known() {
+            return match self.joined(known) {
+                Some(paths) => paths.into_iter().map(Spot::At).collect(),
+                None => vec![Spot::Anywhere(known.to_owned())],
+            };
+        }
+        match text.as_pattern() {
+            Some(pattern) if !steps_back(&pattern) => {
+                if pattern.starts_with('/') {
+                    return vec![Spot::Pattern(paths::normalise(&pattern))];
+                }
+                if self.state.folders.unknown {
+                    return vec![Spot::Anywhere(text.shown())];
+                }
+                let from = |folder: &String| {
+                    let mut whole = String::new();
+                    escape_into(folder, &mut whole);
+                    Spot::Pattern(paths::normalise(&format!("{whole}/{pattern}")))
+                };
+                self.state.folders.known.iter().map(from).collect()
+            }
+            _ => vec![Spot::Anywhere(text.shown())],
+        }
+    }
+
+    /// A known path, joined with each folder; `None` where the folder is not known.
+    fn joined(&self, path: &str) -> Option<Vec<String>> {
+        let place = self.scene.place;
+        if paths::is_absolute(path, place.paths) {
+            return Some(vec![paths::from_root(path, place.paths)]);
+        }
+        if self.state.folders.unknown {
+            return None;
+        }
+        let join = |folder: &String| paths::from_root(&format!("{folder}/{path}"), place.paths);
+        Some(self.state.folders.known.iter().map(join).collect())
+    }
+
+    pub(super) fn read(&mut self, text: &Text) {
+        self.touch(Touch::Read, text);
+    }
+
+    /// Writes a file; `-` and the standard devices are none.
+    pub(super) fn written(&mut self, text: &Text) {
+        self.touch(Touch::Write, text);
+    }
+
+    /// Notes what is done to the path that a text leads to.
+    pub(super) fn touch(&mut self, touch: Touch, text: &Text) {
+        for spot in self.spots(text) {
+            match spot {
+                Spot::At(path) => self.touch_path(touch, path),
+                Spot::Pattern(pattern) => self.touch_pattern(touch, &pattern),
+                Spot::Below(root, names) => self.touch_below(touch, root, names),
+                // The file behind `<(...)` is one the shell makes itself.
+                Spot::Anywhere(shown) if shown.starts_with("/dev/fd/") => {}
+                Spot::Anywhere(shown) => {
+                    let deed = match touch {
+                        Touch::Read | Touch::Tree => "read",
+                        Touch::List => "looked at",
+                        Touch::Write => "written",
+                        Touch::Delete | Touch::DeleteTree => "deleted",
+                        Touch::Metadata => "changed",
+                    };
+                    self.unknown(format!("`{shown}` is {deed}, and which path that is, is not known before it runs"));
+                }
+            }
+        }
+    }
+
+    fn touch_path(&mut self, touch: Touch, path: String) {
+        let device = is_device(&path);
+        match touch {
+            Touch::Read | Touch::List | Touch::Tree | Touch::Write if device => {}
+            Touch::Read => self.note(Effect::read(path)),
+            Touch::List => self.note(Effect::list(path)),
+            Touch::Write => self.note(Effect::write(path)),
+            Touch::Delete => self.note(Effect::delete(path, false)),
+            Touch::DeleteTree => self.note(Effect::delete(path, true)),
+            Touch::Metadata => self.note(Effect::metadata(path)),
+            Touch::Tree => self.tree(Tree { root: path, ..Tree::default() }),
+        }
+    }
+
+    /// A tree that is read; a file is one as well, and read.
+    pub(super) fn tree(&mut self, tree: Tree) {
+        let kind = Question::Kind { path: tree.root.clone() };
+        if self.scene.facts.text(&kind) == Some("file") {
+            return self.note(Effect::read(tree.root));
+        }
+        self.ask(kind);
+        self.note(Effect::ReadTree(tree));
+    }
+
+    fn touch_pattern(&mut self, touch: Touch, pattern: &str) {
+        let question = Question::Matches { pattern: pattern.to_owned() };
+        let matches = self.scene.facts.list(&question).unwrap_or_default();
+        for path in matches.iter().take(MOST_MATCHES).cloned().collect::<Vec<_>>() {
+            self.touch_path(touch, path);
+        }
+        self.ask(question);
+        let path = pattern.to_owned();
+        self.note(match touch {
+            Touch::Read | Touch::Tree => Effect::Read { path, glob: true },
+            Touch::List => Effect::List { path, deep: false, glob: true },
+            Touch::Write => Effect::Write { path, incidental: false, glob: true },
+            Touch::Delete => Effect::Delete { path, recursive: false, glob: true },
+            Touch::DeleteTree => Effect::Delete { path, recursive: true, glob: true },
+            Touch::Metadata => Effect::Metadata { path, glob: true },
+        });
+    }
+
+    fn touch_below(&mut self, touch: Touch, root: String, names: Vec<String>) {
+        let everything = || {
+            let mut pattern = String::new();
+            escape_into(&root, &mut pattern);
+            pattern + "/**"
+        };
+        match touch {
+            Touch::Read | Touch::Tree => self.tree(Tree { root, names, ..Tree::default() }),
+            Touch::List => self.note(Effect::List { path: root, deep: true, glob: false }),
+            Touch::Write => self.note(Effect::Write { path: everything(), incidental: false, glob: true }),
+            Touch::Delete => self.note(Effect::Delete { path: everything(), recursive: false, glob: true }),
+            Touch::DeleteTree => self.note(Effect::Delete { path: everything(), recursive: true, glob: true }),
+            Touch::Metadata => self.note(Effect::Metadata { path: everything(), glob: true }),
+        }
+    }
+
+    /// Whether this file holds what was downloaded in the same call.
+    pub(super) fn is_downloaded(&self, text: &Text) -> bool {
+        if text.is_downloaded() {
+            return true;
+        }
+        let mut spots = self.spots(text).into_iter();
+        spots.any(|spot| match spot {
+            Spot::At(path) => self.state.downloaded.contains(&path) || self.state.downloaded_anywhere,
+            Spot::Pattern(_) | Spot::Below(..) | Spot::Anywhere(_) => {
+                self.state.downloaded_anywhere || !self.state.downloaded.is_empty()
+            }
+        })
+    }
+
+    pub(super) fn remember_download(&mut self, text: &Text) {
+        for spot in self.spots(text) {
+            match spot {
+                Spot::At(path) if is_device(&path) => {}
+                Spot::At(path) => self.state.downloaded.push(path),
+                Spot::Pattern(_) | Spot::Below(..) | Spot::Anywhere(_) => self.state.downloaded_anywhere = true,
+            }
+        }
+    }
+}
+
+/// The null device and a process's own streams: reading or writing them touches no file.
+fn is_device(path: &str) -> bool {
+    matches!(
+        path,
+        "/dev/null"
+            | "/dev/zero"
+            | "/dev/stdin"
+            | "/dev/stdout"
+            | "/dev/stderr"
+            | "/dev/tty"
+            | "/dev/urandom"
+            | "/dev/random"
+    ) || path.strip_prefix("/dev/fd/").is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `*/..` leads to a folder that depends on what the star matched.
+fn steps_back(pattern: &str) -> bool {
+    let mut seen = false;
+    pattern.split('/').any(|name| {
+        seen |= name.contains(['*', '?', '[']);
+        seen && name == ".."
+    })
+}
+
+/// The last name of a path, where it is known.
+pub(super) fn last_name(text: &Text) -> Option<String> {
+    match text.pieces().last()? {
+        Piece::Known(known) => {
+            let name = known.trim_end_matches('/').rsplit('/').next()?;
+            (!name.is_empty() && (known.contains('/') || text.pieces().len() == 1)).then(|| name.to_owned())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,200 @@
+//! What a table can not say about a program: how it starts others, what flows through it, where it connects.
+
+pub(super) mod git;
+mod network;
+mod xargs;
+
+use checkrein_contract::{Deed, Tree};
+
+use super::flow::Flow;
+use super::perform::Doing;
+use super::places::{Spot, Touch};
+use super::value::{Field, Piece, Text};
+use super::walk::Walker;
+
+pub(super) use network::{connect, connect_remote};
+pub(super) use xargs::replaced;
+
+pub(super) fn is_shell(name: &str) -> bool {
+    matches!(name, "bash" | "sh" | "dash" | "zsh" | "ksh" | "ash" | "mksh")
+}
+
+/// Arguments in the form that tables describe, where a program takes an older one as well.
+pub(super) fn prepared(name: &str, arguments: &[Field]) -> Option<Vec<Field>> {
+    match name {
+        "tar" | "bsdtar" | "gtar" => old_tar(arguments),
+        "cargo" => cargo(arguments),
+        _ => None,
+    }
+}
+
+/// What stands behind `--` belongs to the program that cargo starts: `cargo fmt -- --check` only looks, and lint levels
+/// change nothing that clippy does.
+fn cargo(arguments: &[Field]) -> Option<Vec<Field>> {
+    let known: Vec<&str> = arguments.iter().map(|field| field.text.as_known().unwrap_or("\0")).collect();
+    let at = known.iter().position(|word| *word == "--")?;
+    let (before, behind) = (known.get(..at)?, known.get(at + 1..)?);
+    let mut fields = arguments.get(..at)?.to_vec();
+    if before.contains(&"fmt") && behind.iter().all(|word| matches!(*word, "--check" | "-l" | "--color=never" | "-q")) {
+        fields.extend(behind.iter().filter(|word| **word == "--check").map(|word| Field::from(*word)));
+        return Some(fields);
+    }
+    let mut rest = behind.iter();
+    while before.contains(&"clippy") {
+        match rest.next() {
+            None => return Some(fields),
+            Some(&("-D" | "-W" | "-A" | "-F" | "--deny" | "--warn" | "--allow" | "--forbid")) => _ = rest.next(),
+            Some(word) if ["-D", "-W", "-A", "-F"].iter().any(|level| word.starts_with(level)) => {}
+            Some(_) => return None,
+        }
+    }
+    None
+}
+
+fn old_tar(arguments: &[Field]) -> Option<Vec<Field>> {
+    // `tar cfz a.tar.gz x`: letters without a dash, whose values follow in their order.
+    let (first, rest) = arguments.split_first()?;
+    let letters = first.text.as_known()?;
+    if letters.is_empty() || letters.starts_with('-') || !letters.bytes().all(|b| b.is_ascii_alphabetic()) {
+        return None;
+    }
+    let mut rest = rest.iter();
+    let mut fields = Vec::new();
+    for letter in letters.chars() {
+        fields.push(Field::from(format!("-{letter}").as_str()));
+        if "fCbgHIKLNTVX".contains(letter) {
+            fields.extend(rest.next().cloned());
+        }
+    }
+    fields.extend(rest.cloned());
+    Some(fields)
+}
+
+/// A command that a program runs.
+pub(super) fn command(walker: &mut Walker<'_>, fields: &[Field], doing: &mut Doing) {
+    if matches!(doing.name.as_str(), "xargs" | "gxargs") {
+        return xargs::run(walker, fields, doing);
+    }
+    if doing.reading.table().neutral {
+        doing.neutral = true;
+    } else {
+        doing.deed(Deed::Code);
+    }
+    walker.run(fields);
+    doing.output = Some(std::mem::take(&mut walker.output));
+    if doing.neutral {
+        walker.output = doing.output.take().unwrap_or_default();
+    }
+}
+
+/// Reading everything below a path, as far as options narrow it.
+pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
+    let mut skips = Tree::default();
+    let values = |name: &str| -> Vec<String> {
+        let given = doing.reading.given.iter().filter(|given| given.name == name);
+        given.filter_map(|given| given.values.first()?.1.as_known().map(str::to_owned)).collect()
+    };
+    match doing.name.as_str() {
+        "rg" => {
+            let unrestricted = doing.reading.given.iter().filter(|given| given.name == "--unrestricted").count();
+            skips.skips_hidden = !doing.reading.has("--hidden") && unrestricted < 2;
+            skips.skips_ignored = !doing.reading.has("--no-ignore") && unrestricted < 1;
+            let globs: Vec<String> = values("--glob").into_iter().chain(values("--iglob")).collect();
+            skips.names = globs.into_iter().filter(|glob| !glob.starts_with('!')).collect();
+        }
+        "fd" | "fdfind" => {
+            skips.skips_hidden = !doing.reading.has("--hidden");
+            skips.skips_ignored = true;
+        }
+        _ => skips.names = values("--include"),
+    }
+    for spot in walker.spots(text) {
+        match spot {
+            Spot::At(path) => walker.tree(Tree { root: path, ..skips.clone() }),
+            Spot::Below(root, names) => walker.tree(Tree { root, names, ..skips.clone() }),
+            Spot::Pattern(_) | Spot::Anywhere(_) => walker.touch(Touch::Read, text),
+        }
+    }
+}
+
+/// What is known of a program once all its words were looked at.
+pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
+    let operands = &doing.reading.operands;
+    match doing.name.as_str() {
+        "git" => git::after(walker, doing),
+        "make" | "gmake" => {
+            // `make check SHELL=./x` runs with other variables than the make file's.
+            if let Some(field) =
+                operands.iter().find(|field| field.text.prefix().contains('=') || !field.text.is_known())
+            {
+                walker.unknown(format!("`{}` changes what `make` runs", field.text.shown()));
+            }
+        }
+        "curl" | "wget" => network::downloads(walker, doing),
+        "echo" => doing.output = Some(echo(operands)),
+        "pwd" => {
+            if let [one] = walker.state.folders.known.as_slice()
+                && !walker.state.folders.unknown
+            {
+                doing.output = Some(Flow::Known(format!("{one}\n")));
+            }
+        }
+        // What is read comes out again.
+        "cat" | "tee" if operands.is_empty() || doing.name == "tee" => {
+            doing.output = Some(walker.stdin.clone());
+            if walker.stdin.is_downloaded() {
+                operands.iter().for_each(|field| walker.remember_download(&field.text));
+            }
+        }
+        // Of names, some or in another order.
+        "grep" | "head" | "tail" | "sort" | "uniq" | "tac" if matches!(walker.stdin, Flow::Names(_)) => {
+            let own = usize::from(doing.name == "grep");
+            if operands.len() <= own {
+                doing.output = Some(walker.stdin.clone());
+            }
+        }
+        "fd" | "fdfind" => {
+            let paths: Vec<Text> = operands.iter().skip(1).map(|field| field.text.clone()).collect();
+            doing.output = Some(names(if paths.is_empty() { vec![Text::from(".")] } else { paths }));
+        }
+        "rg" | "grep" if doing.reading.has("--files-with-matches") || doing.reading.has("--files") => {
+            let skip = usize::from(!doing.reading.has("--files") && !doing.reading.has("--regexp"));
+            let paths: Vec<Text> = operands.iter().skip(skip).map(|field| field.text.clone()).collect();
+            doing.output = Some(names(if paths.is_empty() { vec![Text::from(".")] } else { paths }));
+        }
+        _ => {}
+    }
+    if operands_hold_download(walker, doing) {
+        doing.output = Some(Flow::any(true));
+    }
+}
+
+/// A file that was downloaded is printed.
+fn operands_hold_download(walker: &Walker<'_>, doing: &Doing) -> bool {
+    (!walker.state.downloaded.is_empty() || walker.state.downloaded_anywhere)
+        && doing.reading.operands.iter().any(|field| walker.is_downloaded(&field.text))
+}
+
+fn names(roots: Vec<Text>) -> Flow {
+    let below = |mut root: Text| {
+        if root.below().is_none() {
+            root.push(Piece::Below(Vec::new()));
+        }
+        root
+    };
+    Flow::Names(roots.into_iter().map(below).collect())
+}
+
+fn echo(operands: &[Field]) -> Flow {
+    let options =
+        operands.iter().take_while(|field| matches!(field.text.as_known(), Some("-n" | "-e" | "-E" | "-ne" | "-en")));
+    let count = options.count();
+    let (options, words) = operands.split_at(count);
+    let escapes = options.iter().any(|field| field.text.as_known().is_some_and(|text| text.contains('e')));
+    let ends = options.iter().any(|field| field.text.as_known().is_some_and(|text| text.contains('n')));
+    let known: Option<Vec<&str>> = words.iter().map(|field| field.text.as_known().filter(|_| !field.many)).collect();
+    match known {
+        Some(words) if !escapes => Flow::Known(format!("{}{}", words.join(" "), if ends { "" } else { "\n" })),
+        _ => Flow::any(words.iter().any(|field| field.text.is_downloaded())),
+    }
+}

@@ -1,0 +1,185 @@
+//! git: revisions, pathspecs and remotes, and what a repository may bring along.
+
+use checkrein_contract::{Connect, Deed, Effect, Question};
+
+use super::super::flow::Flow;
+use super::super::perform::Doing;
+use super::super::places::{Spot, Touch};
+use super::super::value::{Piece, Text};
+use super::super::walk::Walker;
+use crate::commands::Role;
+use crate::paths;
+use crate::url::{self, Url};
+
+/// What a word of git does.
+pub(in super::super) fn word(walker: &mut Walker<'_>, role: Role, text: &Text, doing: &mut Doing) {
+    match role {
+        Role::Remote => remote(walker, text, doing),
+        Role::Pathspec => pathspec(walker, text),
+        Role::Revision => {
+            let behind_dashes = doing.reading.dashes.is_some_and(|dashes| {
+                let at = doing.reading.operands.iter().position(|field| field.text == *text);
+                at.is_some_and(|at| at >= dashes)
+            });
+            if behind_dashes { pathspec(walker, text) } else { revision(walker, text) }
+        }
+        // `/from/,+5:src/a.rs`, `:function:src/a.rs`, `1,2:src/a.rs`.
+        Role::Range => match text.as_known().and_then(|known| known.rsplit_once(':')) {
+            Some((_, path)) => walker.read(&Text::from(path)),
+            None if text.is_known() => {}
+            None => walker.unknown(format!("the range `{}` is not known before it runs", text.shown())),
+        },
+        _ => {
+            if !text.is_known() {
+                walker.unknown(format!("the reference `{}` is not known before it runs", text.shown()));
+            }
+        }
+    }
+}
+
+fn remote(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) {
+    let Some(known) = text.as_known() else {
+        return walker.unknown(format!("which repository `{}` is, is not known before it runs", text.shown()));
+    };
+    if let Some((scheme, rest)) = known.split_once("://") {
+        doing.connects = true;
+        if scheme == "file" {
+            return walker.touch(Touch::List, &Text::from(rest));
+        }
+        let connect = match Url::parse(known) {
+            Ok(url) => url.connect(),
+            Err(_) => url::refused(),
+        };
+        return walker.note(Effect::Connect(connect));
+    }
+    // `ext::COMMAND` and other helpers run programs.
+    if known.contains("::") {
+        doing.deed(Deed::Code);
+        return walker.unknown(format!("`{known}` starts a helper program"));
+    }
+    if known.starts_with(['/', '.', '~']) {
+        return walker.touch(Touch::List, text);
+    }
+    if let Some((host, _)) = known.split_once(':') {
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_ascii_lowercase();
+        doing.connects = true;
+        return walker.note(Effect::Connect(Connect { host, port: 22, ..Connect::default() }));
+    }
+    if known.contains('/') {
+        return walker.touch(Touch::List, text);
+    }
+    if walker.state.remotes_changed {
+        walker.unknown(format!("`{known}` was given another address in the same call"));
+    }
+}
+
+/// A path as git takes it. What it names in a commit is the same secret as the file itself.
+fn pathspec(walker: &mut Walker<'_>, text: &Text) {
+    let Some(known) = text.as_known() else {
+        return walker.touch(Touch::Read, text);
+    };
+    if let Some(magic) = known.strip_prefix(':') {
+        // `:!x`, `:^x`, `:(exclude)x` leave out; `:/x`, `:(top)x` start at the top.
+        if magic.starts_with(['!', '^']) || magic.starts_with("(exclude)") {
+            return;
+        }
+        let rest = magic.rsplit_once(')').map_or(magic.trim_start_matches('/'), |(_, rest)| rest);
+        let path = format!("{}/{rest}", walker.scene.place.root);
+        return named(walker, &Text::known(path));
+    }
+    named(walker, text);
+}
+
+fn named(walker: &mut Walker<'_>, text: &Text) {
+    let known = text.as_known().unwrap_or_default();
+    if known.contains(['*', '?', '[']) {
+        let mut pattern = Text::default();
+        pattern.push(Piece::Glob(known.to_owned()));
+        return walker.touch(Touch::Read, &pattern);
+    }
+    for spot in walker.spots(text) {
+        let Spot::At(path) = spot else { continue };
+        let kind = Question::Kind { path: path.clone() };
+        // Of a folder git prints what its commits hold, and secrets are not among it unless somebody put them there.
+        let folder = walker.scene.facts.text(&kind) == Some("folder");
+        walker.ask(kind);
+        walker.note(if folder { Effect::List { path, deep: true, glob: false } } else { Effect::read(path) });
+    }
+}
+
+/// A revision; `REV:path` names a file in it, and a word that is a path in the folder may be meant as one.
+fn revision(walker: &mut Walker<'_>, text: &Text) {
+    let Some(known) = text.as_known() else {
+        return walker.unknown(format!("the revision `{}` is not known before it runs", text.shown()));
+    };
+    if known.starts_with(":/") || known.contains("^{/") {
+        return;
+    }
+    if let Some((_, path)) = known.split_once(':') {
+        let path = path.strip_prefix(['0', '1', '2', '3']).and_then(|rest| rest.strip_prefix(':')).unwrap_or(path);
+        if path.is_empty() {
+            return;
+        }
+        let relative = path.starts_with("./") || path.starts_with("../");
+        let whole = if relative { path.to_owned() } else { format!("{}/{path}", walker.scene.place.root) };
+        return walker.read(&Text::known(whole));
+    }
+    for spot in walker.spots(text) {
+        let Spot::At(path) = spot else { continue };
+        let kind = Question::Kind { path: path.clone() };
+        match walker.scene.facts.text(&kind) {
+            Some("file") => walker.note(Effect::read(path)),
+            Some("folder") => walker.note(Effect::List { path, deep: true, glob: false }),
+            _ => {}
+        }
+        walker.ask(kind);
+    }
+}
+
+/// What every git command may bring along, and what it leaves behind for the next one.
+pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
+    let reading = &doing.reading;
+    let words: Vec<&str> = reading.path.iter().skip(1).map(String::as_str).collect();
+    if matches!(words.first(), None | Some(&("version" | "help" | "clone"))) {
+        return;
+    }
+    let root = walker.scene.place.root.clone();
+    for folder in walker.state.folders.known.clone() {
+        doing.rests_on.push(Question::GitHelpers { folder: folder.clone() });
+        let question = Question::GitFolder { folder: folder.clone() };
+        if let Some(git) = walker.scene.facts.text(&question).map(str::to_owned)
+            && !paths::is_within(&git, &root)
+        {
+            walker.note(Effect::List { path: git, deep: true, glob: false });
+        }
+        walker.ask(question);
+    }
+    if doing.deeds.contains(&Deed::Changes) {
+        let hooks = Question::Changed { path: format!("{root}/.git/hooks") };
+        doing.rests_on.push(hooks);
+    }
+    let force = reading.operands.iter().skip(1).any(|field| field.text.prefix().starts_with('+'));
+    if words.first() == Some(&"push") && force {
+        doing.forced = true;
+    }
+    let operand = |at: usize| reading.operands.get(at).and_then(|field| field.text.as_known());
+    match words.as_slice() {
+        ["remote", "add" | "set-url" | "rename" | "remove"] => walker.state.remotes_changed = true,
+        ["config", ..] => {
+            let sets = operand(0).is_some_and(|key| key.starts_with("remote.") || key.starts_with("url."));
+            walker.state.remotes_changed |= sets && reading.operands.len() > 1;
+            if reading.operands.len() > 1 && (reading.has("--global") || reading.has("--system")) {
+                let home = &walker.scene.place.home;
+                let file =
+                    if reading.has("--global") { format!("{home}/.gitconfig") } else { "/etc/gitconfig".to_owned() };
+                walker.note(Effect::write(file));
+            }
+        }
+        ["ls-files"] => {
+            let mut here = Text::from(".");
+            here.push(Piece::Below(Vec::new()));
+            doing.output = Some(Flow::Names(vec![here]));
+        }
+        _ => {}
+    }
+}

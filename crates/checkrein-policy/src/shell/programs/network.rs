@@ -1,0 +1,173 @@
+//! Where programs connect to, and what they bring back.
+
+use checkrein_contract::{Connect, Effect};
+
+use super::super::perform::Doing;
+use super::super::value::{Piece, Text};
+use super::super::walk::Walker;
+use crate::commands::Role;
+use crate::url::{self, Url};
+
+/// Notes a connection that a word names.
+pub(in super::super) fn connect(walker: &mut Walker<'_>, role: Role, text: &Text, doing: &mut Doing) {
+    match role {
+        Role::Url => address_of_url(walker, text, doing),
+        Role::Address => walker.address(text),
+        _ => {
+            let Some(host) = text.as_known() else {
+                return walker.unknown(format!("the host `{}` is not known before it runs", text.shown()));
+            };
+            // Several, one after the other (`ssh -J a,b`).
+            for host in host.split(',') {
+                let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+                let (host, port) = match host.rsplit_once(':') {
+                    Some((name, port)) if !name.contains(':') => (name, port.parse().unwrap_or(0)),
+                    _ => (host, default_port(&doing.name)),
+                };
+                let host = host.trim_end_matches('.').to_ascii_lowercase();
+                walker.note(Effect::Connect(Connect { host, port, ..Connect::default() }));
+            }
+        }
+    }
+}
+
+fn default_port(program: &str) -> u16 {
+    match program {
+        "ssh" | "scp" | "sftp" | "rsync" | "ssh-copy-id" => 22,
+        "telnet" => 23,
+        "ftp" => 21,
+        "psql" => 5432,
+        "mysql" => 3306,
+        "redis-cli" => 6379,
+        _ => 0,
+    }
+}
+
+fn address_of_url(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
+    let method = method(doing);
+    let known = match text.as_known() {
+        Some(known) => known.to_owned(),
+        // Behind the host nothing changes where it goes.
+        None if text.prefix().split_once("://").is_some_and(|(_, rest)| rest.contains('/')) => text.prefix().to_owned(),
+        None => return walker.unknown(format!("the address `{}` is not known before it runs", text.shown())),
+    };
+    let whole = if known.contains("://") { known } else { format!("http://{known}") };
+    let expanded =
+        matches!(doing.name.as_str(), "curl") && whole.contains(['{', '[']) && !doing.reading.has("--globoff");
+    if expanded && !whole.contains("://[") {
+        return walker.unknown(format!("`{whole}` stands for several addresses"));
+    }
+    let connect = match Url::parse(&whole) {
+        Ok(url) if url.scheme == "file" => return walker.read(&Text::known(url.path)),
+        Ok(url) => Connect { method, path: text.as_known().and(Some(url.path.clone())), ..url.connect() },
+        Err(_) => url::refused(),
+    };
+    walker.note(Effect::Connect(connect));
+}
+
+/// The method of `curl` and `wget`.
+fn method(doing: &Doing) -> Option<String> {
+    let value = |name: &str| {
+        let given = doing.reading.given.iter().find(|given| given.name == name)?;
+        given.values.first()?.1.as_known().map(str::to_ascii_uppercase)
+    };
+    let sends = [
+        "--data",
+        "--data-raw",
+        "--data-binary",
+        "--data-ascii",
+        "--data-urlencode",
+        "--form",
+        "--form-string",
+        "--json",
+        "--post-data",
+        "--post-file",
+        "--body-data",
+        "--body-file",
+    ];
+    let upload = doing.reading.has("--upload-file").then(|| "PUT".to_owned());
+    let post =
+        (sends.iter().any(|name| doing.reading.has(name)) && !doing.reading.has("--get")).then(|| "POST".to_owned());
+    value("--request")
+        .or_else(|| value("--method"))
+        .or(upload)
+        .or(post)
+        .filter(|method| method != "GET" && method != "HEAD")
+}
+
+impl Walker<'_> {
+    /// `HOST:PORT`.
+    pub(in super::super) fn address(&mut self, text: &Text) {
+        let Some(known) = text.as_known() else {
+            return self.unknown(format!("the address `{}` is not known before it runs", text.shown()));
+        };
+        let (host, port) = known.rsplit_once(':').unwrap_or((known, "0"));
+        let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+        self.note(Effect::Connect(Connect { host, port: port.parse().unwrap_or(0), ..Connect::default() }));
+    }
+}
+
+/// `HOST:PATH`, as `scp` and `rsync` write what is elsewhere. Whether it was one.
+pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) -> bool {
+    if !matches!(doing.name.as_str(), "scp" | "rsync" | "sftp") {
+        return false;
+    }
+    let prefix = text.prefix();
+    if let Some((scheme, rest)) = prefix.split_once("://") {
+        let host = rest.split(['/', ':']).next().unwrap_or_default();
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_ascii_lowercase();
+        let scheme = Some(scheme.to_owned());
+        walker.note(Effect::Connect(Connect { host, port: 22, scheme, ..Connect::default() }));
+        doing.connects = true;
+        return true;
+    }
+    let Some((host, _)) = prefix.split_once(':') else {
+        if !text.is_known() && matches!(text.pieces().first(), Some(Piece::Any { .. })) {
+            walker.unknown(format!("`{}` may name another machine", text.shown()));
+        }
+        return false;
+    };
+    if host.contains('/') || host.is_empty() {
+        return false;
+    }
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_ascii_lowercase();
+    walker.note(Effect::Connect(Connect { host, port: 22, ..Connect::default() }));
+    doing.connects = true;
+    true
+}
+
+/// The files that `curl -O` and `wget` name by themselves.
+pub(super) fn downloads(walker: &mut Walker<'_>, doing: &mut Doing) {
+    let named_by_url = match doing.name.as_str() {
+        "curl" => doing.reading.has("--remote-name") || doing.reading.has("--remote-name-all"),
+        _ => !doing.reading.has("--output-document") && !doing.reading.has("--spider"),
+    };
+    if !named_by_url {
+        return;
+    }
+    let folder =
+        doing.reading.given.iter().find(|given| matches!(given.name.as_str(), "--output-dir" | "--directory-prefix"));
+    let folder = folder.and_then(|given| given.values.first()).map(|(_, text)| text.clone());
+    for field in doing.reading.operands.clone() {
+        let known = field.text.as_known().unwrap_or_default();
+        let path = known.split(['?', '#']).next().unwrap_or_default();
+        let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+        let name = path.split_once('/').map_or("", |(_, path)| path).rsplit('/').next().unwrap_or_default();
+        let name = if name.is_empty() { "index.html" } else { name };
+        let mut file = folder.clone().unwrap_or_default();
+        if folder.is_some() {
+            file.push_str("/");
+        }
+        file.push_str(name);
+        if field.text.is_known()
+            && !doing.reading.has("--remote-header-name")
+            && !doing.reading.has("--content-disposition")
+        {
+            walker.written(&file);
+            doing.wrote.push(file);
+        } else {
+            walker.unknown("the name of the file that is written comes from the server");
+            walker.state.downloaded_anywhere = true;
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Walks a script as bash would run it, every branch of it, and notes what would happen.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use checkrein_contract::{Deed, Effect, Foreseen, Question, Run};
+use checkrein_shell::{Arm, Command, Joiner, Kind, Pipeline, Script, Statement, Word};
+
+use super::flow::Flow;
+use super::state::{Folders, State, Variable};
+use super::value::Text;
+use crate::Scene;
+
+/// Commands looked at in one call, those of loops and functions counted each time. The longest line a model may write
+/// (64 KiB of `a;`) has half as many as this times sixteen; nothing a person would approve has more than this.
+const MOST_STEPS: u32 = 4_096;
+/// How deep a script in a script in a script is followed, and functions that call functions.
+pub(super) const MOST_DEPTH: u32 = 12;
+
+/// A function that the script defines.
+struct Function {
+    name: String,
+    body: Rc<Command>,
+    /// The script it stands in.
+    script: u32,
+    called: bool,
+}
+
+pub(crate) struct Walker<'a> {
+    pub(super) scene: Scene<'a>,
+    pub(super) state: State,
+    /// What the next command reads.
+    pub(super) stdin: Flow,
+    /// What the last command wrote.
+    pub(super) output: Flow,
+    pub(super) depth: u32,
+    /// Functions that are running.
+    active: Vec<usize>,
+    functions: Vec<Function>,
+    /// In a pipe, or in the background: what starts itself here does so without end.
+    pub(super) beside: u32,
+    /// Which script the commands stand in; with their position it tells them apart.
+    pub(super) script: u32,
+    scripts: u32,
+    steps: u32,
+    parts: Vec<(u32, u32)>,
+    part: u32,
+    effects: Vec<Effect>,
+    numbers: Vec<u32>,
+    questions: BTreeSet<Question>,
+}
+
+impl<'a> Walker<'a> {
+    pub(crate) fn new(scene: Scene<'a>) -> Self {
+        let mut state = State { folders: Folders::one(scene.place.cwd.clone()), ..State::default() };
+        state.arguments = Some(Rc::from([]));
+        Self {
+            scene,
+            state,
+            stdin: Flow::Nothing,
+            output: Flow::Nothing,
+            depth: 0,
+            active: Vec::new(),
+            functions: Vec::new(),
+            beside: 0,
+            script: 0,
+            scripts: 0,
+            steps: 0,
+            parts: Vec::new(),
+            part: 0,
+            effects: Vec::new(),
+            numbers: Vec::new(),
+            questions: BTreeSet::new(),
+        }
+    }
+
+    /// Everything that was noted.
+    pub(crate) fn finish(mut self) -> Foreseen {
+        self.uncalled();
+        let mut foreseen =
+            Foreseen { effects: self.effects, questions: self.questions.into_iter().collect(), parts: self.numbers };
+        foreseen.ask_about_paths();
+        foreseen
+    }
+
+    /// Functions that nobody called: what they would do is judged as well, since something later may call them.
+    fn uncalled(&mut self) {
+        let mut next = 0;
+        while let Some(function) = self.functions.get(next) {
+            if !function.called {
+                self.state.arguments = None;
+                self.call(next);
+            }
+            next += 1;
+        }
+    }
+
+    pub(super) fn note(&mut self, effect: Effect) {
+        let known = self.effects.iter().zip(&self.numbers).any(|(known, part)| *part == self.part && *known == effect);
+        if !known {
+            self.effects.push(effect);
+            self.numbers.push(self.part);
+        }
+    }
+
+    /// Notes an effect in front of those noted since a mark.
+    pub(super) fn note_at(&mut self, mark: usize, part: u32, effect: Effect) {
+        let known = self.effects.iter().zip(&self.numbers).any(|(known, number)| *number == part && *known == effect);
+        if !known {
+            self.effects.insert(mark.min(self.effects.len()), effect);
+            self.numbers.insert(mark.min(self.numbers.len()), part);
+        }
+    }
+
+    pub(super) fn current_part(&self) -> u32 {
+        self.part
+    }
+
+    pub(super) fn set_part(&mut self, part: u32) {
+        self.part = part;
+    }
+
+    pub(super) fn unknown(&mut self, what: impl Into<String>) {
+        self.note(Effect::unknown(what));
+    }
+
+    /// Asks a question about the world. The answer is there when the script is walked again.
+    pub(super) fn ask(&mut self, question: Question) {
+        if !self.scene.facts.has(&question) {
+            self.questions.insert(question);
+        }
+    }
+
+    pub(super) fn mark(&self) -> usize {
+        self.effects.len()
+    }
+
+    /// Walks a text as a script of its own.
+    pub(super) fn text(&mut self, text: &str) {
+        if self.depth >= MOST_DEPTH {
+            return self.unknown("scripts inside scripts, too deep to follow");
+        }
+        self.depth += 1;
+        let outer = self.script;
+        self.scripts += 1;
+        self.script = self.scripts;
+        match checkrein_shell::parse(text) {
+            Ok(script) => self.script(&script),
+            Err(broken) => {
+                self.script(&broken.before);
+                for piece in &broken.pieces {
+                    self.script(piece);
+                }
+                self.part(broken.at as u32);
+                self.unknown(format!("this is not a script that bash would read: {}", broken.reason));
+            }
+        }
+        self.script = outer;
+        self.depth -= 1;
+    }
+
+    pub(super) fn script(&mut self, script: &Script) {
+        let mut all = Flow::Nothing;
+        for statement in &script.statements {
+            self.statement(statement);
+            all = all.then(std::mem::replace(&mut self.output, Flow::Nothing));
+        }
+        self.output = all;
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        if statement.background {
+            let before = self.state.clone();
+            self.beside += 1;
+            self.chain(statement);
+            self.beside -= 1;
+            let after = std::mem::replace(&mut self.state, before);
+            self.state.keep_from_child(&after);
+        } else {
+            self.chain(statement);
+            // Whether the last `cd` worked is not known any more.
+            self.settle();
+        }
+    }
+
+    /// Pipelines joined by `&&` and `||`.
+    fn chain(&mut self, statement: &Statement) {
+        self.pipeline(&statement.first);
+        let mut output = std::mem::replace(&mut self.output, Flow::Nothing);
+        for (joiner, pipeline) in &statement.rest {
+            let skipped = self.state.clone();
+            match joiner {
+                // It runs only where the command before worked, a `cd` included.
+                Joiner::And => self.state.otherwise = None,
+                Joiner::Or => {
+                    if let Some(otherwise) = self.state.otherwise.take() {
+                        self.state.folders = otherwise;
+                    }
+                }
+            }
+            self.pipeline(pipeline);
+            output = output.then(std::mem::replace(&mut self.output, Flow::Nothing));
+            if *joiner == Joiner::Or {
+                // Either this ran, or it was not needed.
+                self.settle();
+                self.state.merge(&skipped);
+            } else {
+                let mut skipped = skipped;
+                if let Some(otherwise) = skipped.otherwise.take() {
+                    skipped.folders = otherwise;
+                    self.remember_failure(&skipped);
+                }
+            }
+        }
+        self.output = output;
+    }
+
+    /// Where the shell is if something in an `&&` chain failed.
+    fn remember_failure(&mut self, skipped: &State) {
+        match &mut self.state.otherwise {
+            Some(otherwise) => otherwise.merge(&skipped.folders),
+            None => self.state.otherwise = Some(skipped.folders.clone()),
+        }
+    }
+
+    fn settle(&mut self) {
+        if let Some(otherwise) = self.state.otherwise.take() {
+            self.state.folders.merge(&otherwise);
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline) {
+        if let [only] = pipeline.stages.as_slice() {
+            return self.command(only);
+        }
+        let stdin = self.stdin.clone();
+        self.beside += 1;
+        for stage in &pipeline.stages {
+            let before = self.state.clone();
+            self.command(stage);
+            let after = std::mem::replace(&mut self.state, before);
+            self.state.keep_from_child(&after);
+            self.stdin = std::mem::replace(&mut self.output, Flow::Nothing);
+        }
+        self.beside -= 1;
+        self.output = std::mem::replace(&mut self.stdin, stdin);
+    }
+
+    /// Numbers the command that stands at this place of the script.
+    pub(super) fn part(&mut self, start: u32) {
+        let place = (self.script, start);
+        let index = self.parts.iter().position(|known| *known == place).unwrap_or_else(|| {
+            self.parts.push(place);
+            self.parts.len() - 1
+        });
+        self.part = index as u32;
+    }
+
+    pub(super) fn command(&mut self, command: &Command) {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            if self.steps == MOST_STEPS + 1 {
+                self.unknown("it has more commands than are looked at");
+            }
+            return;
+        }
+        self.output = Flow::Nothing;
+        let stdin = self.stdin.clone();
+        if let Kind::Simple(simple) = &command.kind {
+            self.part(command.span.start);
+            self.simple(simple, &command.redirects);
+        } else {
+            self.part(command.span.start);
+            let redirected = self.redirects(&command.redirects);
+            self.compound(&command.kind);
+            self.redirected(redirected);
+        }
+        self.stdin = stdin;
+    }
+
+    fn compound(&mut self, kind: &Kind) {
+        match kind {
+            Kind::Simple(_) => {}
+            Kind::Group(script) => self.script(script),
+            Kind::Subshell(script) => self.subshell(script),
+            Kind::If { arms, otherwise } => self.branches(arms, otherwise.as_ref()),
+            Kind::While { condition, body, .. } => self.repeat(&mut |walker| {
+                walker.script(condition);
+                walker.settle();
+                walker.script(body);
+            }),
+            Kind::For { name, words, body, select } => self.each(name, words.as_deref(), body, *select),
+            Kind::Count { head, body } => {
+                for expression in head {
+                    self.arithmetic(expression);
+                }
+                self.repeat(&mut |walker| walker.script(body));
+            }
+            Kind::Case { word, arms } => self.case(word, arms),
+            Kind::Arithmetic(expression) => self.arithmetic(expression),
+            Kind::Test(test) => self.conditional(test),
+            Kind::Function { name, body } => {
+                let body = Rc::new((**body).clone());
+                let function = Function { name: name.clone(), body, script: self.script, called: false };
+                self.state.functions.insert(name.clone(), vec![self.functions.len()]);
+                self.functions.push(function);
+            }
+            Kind::Coprocess(body) => {
+                self.beside += 1;
+                let before = self.state.clone();
+                let run =
+                    Run { program: "coproc".into(), argv: vec!["coproc".into()], modelled: true, ..Run::default() };
+                self.note(Effect::Run(Run { deeds: vec![Deed::Code], ..run }));
+                self.command(body);
+                self.state = before;
+                self.beside -= 1;
+            }
+        }
+    }
+
+    pub(super) fn subshell(&mut self, script: &Script) {
+        let before = self.state.clone();
+        self.script(script);
+        let after = std::mem::replace(&mut self.state, before);
+        self.state.keep_from_child(&after);
+    }
+
+    fn branches(&mut self, arms: &[(Script, Script)], otherwise: Option<&Script>) {
+        let mut output = Flow::Nothing;
+        let mut ends: Option<State> = None;
+        for (condition, body) in arms {
+            self.script(condition);
+            let failed = {
+                let mut failed = self.state.clone();
+                if let Some(otherwise) = failed.otherwise.take() {
+                    failed.folders = otherwise;
+                }
+                failed
+            };
+            self.state.otherwise = None;
+            self.script(body);
+            output = output.or(std::mem::replace(&mut self.output, Flow::Nothing));
+            let end = std::mem::replace(&mut self.state, failed);
+            match &mut ends {
+                Some(ends) => ends.merge(&end),
+                None => ends = Some(end),
+            }
+        }
+        if let Some(body) = otherwise {
+            self.script(body);
+            output = output.or(std::mem::replace(&mut self.output, Flow::Nothing));
+        }
+        if let Some(ends) = ends {
+            self.state.merge(&ends);
+        }
+        self.output = output;
+    }
+
+    /// Any number of rounds: until nothing new is learned, or what still changes is taken for unknown.
+    fn repeat(&mut self, round: &mut dyn FnMut(&mut Self)) {
+        for turn in 0..3 {
+            let before = self.state.clone();
+            round(self);
+            self.settle();
+            self.state.merge(&before);
+            if self.state == before {
+                break;
+            }
+            if turn == 1 {
+                self.state.widen(&before);
+            }
+        }
+        self.output = Flow::any(self.output.is_downloaded());
+    }
+
+    fn each(&mut self, name: &str, words: Option<&[Word]>, body: &Script, select: bool) {
+        let fields = match words {
+            Some(words) => self.fields(words),
+            None => self.arguments(),
+        };
+        let before = self.state.clone();
+        // Each word has its turn; a word that stands for many is one round for all of them.
+        for field in fields.iter().take(64) {
+            let value = Variable::one(field.text.clone());
+            self.state.variables.insert(name.to_owned(), value);
+            self.script(body);
+            self.settle();
+        }
+        if fields.len() > 64 || fields.iter().any(|field| field.many) || select {
+            if fields.len() > 64 {
+                self.state.variables.insert(name.to_owned(), Variable::unknown());
+            }
+            if select {
+                self.state.variables.insert("REPLY".to_owned(), Variable::unknown());
+            }
+            self.repeat(&mut |walker| walker.script(body));
+            self.state.merge(&before);
+        }
+        self.output = Flow::any(self.output.is_downloaded());
+    }
+
+    fn case(&mut self, word: &Word, arms: &[Arm]) {
+        _ = self.single(word);
+        let before = self.state.clone();
+        let mut ends = before.clone();
+        let mut output = Flow::Nothing;
+        let mut falls: Option<State> = None;
+        for arm in arms {
+            self.state = before.clone();
+            if let Some(falls) = falls.take() {
+                self.state.merge(&falls);
+            }
+            for pattern in &arm.patterns {
+                _ = self.single(pattern);
+            }
+            self.script(&arm.body);
+            self.settle();
+            output = output.or(std::mem::replace(&mut self.output, Flow::Nothing));
+            if arm.falls_through {
+                falls = Some(self.state.clone());
+            }
+            ends.merge(&self.state);
+        }
+        self.state = ends;
+        self.output = output;
+    }
+
+    /// Calls a function with the arguments that are set.
+    pub(super) fn call(&mut self, index: usize) {
+        let Some(function) = self.functions.get_mut(index) else { return };
+        function.called = true;
+        let (name, body, script) = (function.name.clone(), Rc::clone(&function.body), function.script);
+        if self.active.contains(&index) {
+            if self.beside > 0 {
+                let argv = vec![name.clone()];
+                self.note(Effect::Run(Run { program: name, argv, deeds: vec![Deed::Multiplies], ..Run::default() }));
+            }
+            return;
+        }
+        if self.depth >= MOST_DEPTH {
+            return self.unknown("functions that call functions, too deep to follow");
+        }
+        self.depth += 1;
+        self.active.push(index);
+        let outer = std::mem::replace(&mut self.script, script);
+        self.command(&body);
+        self.script = outer;
+        self.active.pop();
+        self.depth -= 1;
+    }
+
+    /// `"$@"`.
+    pub(super) fn arguments(&self) -> Vec<super::value::Field> {
+        match &self.state.arguments {
+            Some(arguments) => arguments.to_vec(),
+            None => vec![super::value::Field { text: Text::any("$@"), many: true }],
+        }
+    }
+}
