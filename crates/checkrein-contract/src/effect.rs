@@ -131,6 +131,9 @@ pub struct Tree {
     /// Only files whose names match one of these patterns; all when there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+    /// Files whose names match one of these patterns are left out; a pattern that ends with `/` leaves out folders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// Names that begin with a dot are left out.
     #[serde(default, skip_serializing_if = "is_false")]
     pub skips_hidden: bool,
@@ -159,6 +162,9 @@ pub struct Run {
     /// What it does besides reading, writing and connecting.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deeds: Vec<Deed>,
+    /// Options that choose which code it runs, or where: a rule that allows it must name them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steered_by: Vec<String>,
     /// Where it starts; empty where that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
@@ -225,6 +231,9 @@ pub struct Connect {
     /// The method; absent means a plain look (`GET`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
+    /// The MCP server that opens it, where it is not one of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
     /// The URL carries a user or a password.
     #[serde(default, skip_serializing_if = "is_false")]
     pub user_info: bool,

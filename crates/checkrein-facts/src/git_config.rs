@@ -25,16 +25,6 @@ impl Setting {
             None => format!("{}.{}", self.section, self.key),
         }
     }
-
-    /// The truth value, where it is one.
-    pub(crate) fn truth(&self) -> Option<bool> {
-        let Some(value) = &self.value else { return Some(true) };
-        match value.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "on" | "1" => Some(true),
-            "false" | "no" | "off" | "0" | "" => Some(false),
-            _ => None,
-        }
-    }
 }
 
 /// All settings, in order; `None` where git would refuse the file.
@@ -202,21 +192,6 @@ mod tests {
             write(&path, text);
             let ours = parse(text).map(|settings| settings.into_iter().map(|one| (one.name(), one.value)).collect());
             assert_eq!(ours, listed(&path), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn truth_has_several_spellings() {
-        for (text, truth) in [
-            ("k", Some(true)),
-            ("k = Yes", Some(true)),
-            ("k = 1", Some(true)),
-            ("k = off", Some(false)),
-            ("k =", Some(false)),
-            ("k = /bin/watch", None),
-        ] {
-            let settings = parse(&format!("[a]\n{text}")).unwrap();
-            assert_eq!(settings[0].truth(), truth, "{text}");
         }
     }
 }

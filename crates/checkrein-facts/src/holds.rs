@@ -23,6 +23,11 @@ const MAX_FOUND: usize = 1_000;
 pub(crate) fn holds(tree: &Tree, patterns: &[String]) -> Option<Vec<String>> {
     let real = real_path(&tree.root)?;
     let search = Search { tree, real: &real, patterns: paths(patterns)?, names: names(&tree.names)? };
+    let without = |folders: bool| {
+        let names = tree.without.iter().filter(|pattern| pattern.ends_with('/') == folders);
+        paths(&names.map(|pattern| pattern.trim_end_matches('/').to_owned()).collect::<Vec<_>>())
+    };
+    let (no_files, no_folders) = (without(false)?, without(true)?);
     let rules = tree.skips_ignored.then(IgnoreRules::default);
     let hidden = tree.skips_hidden;
     let walk = WalkBuilder::new(&real)
@@ -35,7 +40,10 @@ pub(crate) fn holds(tree: &Tree, patterns: &[String]) -> Option<Vec<String>> {
                 return true;
             }
             let is_hidden = hidden && entry.file_name().as_encoded_bytes().starts_with(b".");
-            !is_hidden && !rules.as_ref().is_some_and(|rules| rules.ignore(entry.path(), folder))
+            let out = if folder { &no_folders } else { &no_files };
+            !is_hidden
+                && !out.is_match(Path::new(entry.file_name()))
+                && !rules.as_ref().is_some_and(|rules| rules.ignore(entry.path(), folder))
         })
         .build();
     let mut found = Vec::new();

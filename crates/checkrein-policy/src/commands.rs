@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use checkrein_toml::{FileError, Source};
 
-pub(crate) use read::{Reading, read};
+pub(crate) use read::{Given, Reading, read};
 pub(crate) use role::Role;
 use table::TableFile;
 pub(crate) use table::{Change, Fixed, FixedKind, Operand, Stdin, Table};

@@ -1,10 +1,11 @@
-//! Conditions on one argument: `equals`, `one_of`, `min`, `max`, `pattern`. All that are given must hold.
+//! Conditions on one argument: `equals`, `one_of`, `min`, `max`, `pattern`, `path`. All that are given must hold.
 
-use checkrein_contract::canonical_string;
+use checkrein_contract::{Place, canonical_string};
 use regex::Regex;
 use serde_json::Value;
 
 use crate::file::ConditionFile;
+use crate::paths;
 use crate::variables::Variables;
 
 #[derive(Debug)]
@@ -14,6 +15,9 @@ pub(crate) struct Condition {
     min: Option<f64>,
     max: Option<f64>,
     pattern: Option<Regex>,
+    /// It is this path, however it is written; relative ones start in the project.
+    path: Option<String>,
+    root: String,
     /// A name without a value: the condition can not be evaluated.
     broken: Option<String>,
 }
@@ -25,8 +29,9 @@ impl Condition {
             && file.min.is_none()
             && file.max.is_none()
             && file.pattern.is_none()
+            && file.path.is_none()
         {
-            return Err("an empty condition; give `equals`, `one_of`, `min`, `max` or `pattern`".to_owned());
+            return Err("an empty condition; give `equals`, `one_of`, `min`, `max`, `pattern` or `path`".to_owned());
         }
         if file.min.zip(file.max).is_some_and(|(min, max)| min > max) {
             return Err("`min` is above `max`, so this rule can never match".to_owned());
@@ -58,7 +63,18 @@ impl Condition {
                 }
             },
         };
-        Ok(Self { equals, one_of, min: file.min, max: file.max, pattern, broken })
+        let path = match &file.path {
+            None => None,
+            Some(text) => match variables.fill(text, str::to_owned) {
+                Ok(filled) => Some(filled),
+                Err(name) => {
+                    broken = Some(name);
+                    None
+                }
+            },
+        };
+        let root = variables.fill("{root}", str::to_owned).unwrap_or_default();
+        Ok(Self { equals, one_of, min: file.min, max: file.max, pattern, path, root, broken })
     }
 
     pub(crate) fn holds(&self, value: Option<&Value>) -> Result<bool, String> {
@@ -72,6 +88,13 @@ impl Condition {
         }
         if self.one_of.as_ref().is_some_and(|wanted| !wanted.iter().any(same)) {
             return Ok(false);
+        }
+        if let Some(wanted) = &self.path {
+            let place = Place { root: self.root.clone(), cwd: self.root.clone(), ..Place::default() };
+            let given = value.as_str().map(|text| paths::absolute(&crate::manifest::path_of(text), &place));
+            if given.as_deref() != Some(wanted) {
+                return Ok(false);
+            }
         }
         if self.min.is_some() || self.max.is_some() {
             let Some(number) = value.as_f64() else { return Ok(false) };

@@ -29,6 +29,7 @@ pub(crate) struct RuleFile {
     #[serde(default)]
     pub(crate) except: Option<Spanned<Vec<String>>>,
     pub(crate) words: Option<Spanned<Vec<String>>>,
+    pub(crate) exact: Option<Spanned<bool>>,
     pub(crate) program: Option<Spanned<OneOrMore>>,
     pub(crate) content: Option<Spanned<bool>>,
     pub(crate) modelled: Option<Spanned<bool>>,
@@ -77,4 +78,5 @@ pub(crate) struct ConditionFile {
     pub(crate) min: Option<f64>,
     pub(crate) max: Option<f64>,
     pub(crate) pattern: Option<String>,
+    pub(crate) path: Option<String>,
 }

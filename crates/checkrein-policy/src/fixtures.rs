@@ -158,7 +158,12 @@ pub fn foresee(call: &Call, tools: &[Manifest], scene: Scene<'_>) -> Foreseen {
     }
 }
 
-/// The connection that one more hop of a fetch is.
-fn hop(address: &str) -> Connect {
-    Url::parse(address).map_or_else(|_| url::refused(), |url| url.connect())
+/// The connection that one more hop of a fetch is, from the one before.
+fn hop(from: &Connect, address: &str) -> Connect {
+    if address.starts_with('/') && !address.starts_with("//") {
+        return Connect { path: Some(address.to_owned()), ..from.clone() };
+    }
+    let scheme = from.scheme.as_deref().unwrap_or("https");
+    let whole = if address.starts_with("//") { format!("{scheme}:{address}") } else { address.to_owned() };
+    Url::parse(&whole).map_or_else(|_| url::refused(), |url| Connect { via: from.via.clone(), ..url.connect() })
 }

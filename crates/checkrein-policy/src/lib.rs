@@ -15,6 +15,7 @@ mod decide;
 pub mod explain;
 mod file;
 pub mod fixtures;
+pub mod git;
 mod lint;
 mod load;
 mod manifest;

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::Scene;
 pub use effect::ToolEffect;
 use effect::{Missing, Speaker, TemplateWord, fill_text, read_effect, template_names};
+pub(crate) use effect::{collect, path_of};
 
 /// A manifest, read and checked.
 #[derive(Clone, Debug)]

@@ -65,16 +65,14 @@ fn drive(path: &str) -> Option<char> {
     (chars.next() == Some(':')).then(|| letter.to_ascii_lowercase())
 }
 
-/// A program's name as models know it: on Windows without the ending that makes it one.
-pub fn program_name(name: &str, style: PathStyle) -> &str {
+/// A program's name as models know it: on Windows in lower case and without the ending that makes it one.
+pub fn program_name(name: &str, style: PathStyle) -> String {
     if style == PathStyle::Posix {
-        return name;
+        return name.to_owned();
     }
-    let ending = name.rfind('.').filter(|at| {
-        let ending = name.get(*at + 1..).unwrap_or_default();
-        ["exe", "com", "cmd", "bat"].iter().any(|known| ending.eq_ignore_ascii_case(known))
-    });
-    ending.and_then(|at| name.get(..at)).unwrap_or(name)
+    let name = name.to_lowercase();
+    let bare = name.rsplit_once('.').filter(|(_, ending)| matches!(*ending, "exe" | "com" | "cmd" | "bat"));
+    bare.map_or(name.clone(), |(bare, _)| bare.to_owned())
 }
 
 /// Removes empty, `.` and `..` segments. `..` at the root stays at the root, as the kernel has it.

@@ -77,6 +77,8 @@ impl Policy {
         let mut questions = Vec::new();
         if effects.iter().any(|effect| effect.path().is_some()) {
             questions.push(Question::RealPath { path: self.root.clone() });
+        }
+        if effects.iter().any(|effect| effect.path().is_some() || matches!(effect, Effect::Run(_))) {
             questions.push(Question::CaseFolding { path: self.root.clone() });
         }
         for effect in effects {

@@ -135,7 +135,8 @@ mod tests {
                 None
             },
         );
-        assert_eq!(asked, [kind("/a"), kind("/b")]);
+        let folding = Question::CaseFolding { path: "/p".to_owned() };
+        assert_eq!(asked, [kind("/a"), folding, kind("/b")]);
         assert!(asked.iter().all(|question| facts.has(question) && facts.answer(question).is_none()));
         assert_eq!(foreseen.parts, [0, 1]);
     }

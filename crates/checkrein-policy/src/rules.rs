@@ -111,6 +111,7 @@ pub(crate) fn keys_set(rule: &RuleFile) -> Vec<(&'static str, usize)> {
         ("paths", rule.paths.as_ref().map(|s| s.span().start)),
         ("except", rule.except.as_ref().map(|s| s.span().start)),
         ("words", rule.words.as_ref().map(|s| s.span().start)),
+        ("exact", rule.exact.as_ref().map(|s| s.span().start)),
         ("program", rule.program.as_ref().map(|s| s.span().start)),
         ("content", rule.content.as_ref().map(|s| s.span().start)),
         ("modelled", rule.modelled.as_ref().map(|s| s.span().start)),

@@ -4,7 +4,7 @@
 //! walk more exact; and an [`Effect::Unknown`] for everything that can not be known beforehand, which is at least *ask*.
 //! What is understood is always listed, also beside what is not: deny rules find it.
 //!
-//! Rooms: `walk` (lists, pipes, branches, loops, functions), `simple` (one command), `expand` (words), `variables`,
+//! Rooms: `walk` (lists, pipes, branches, loops, functions), `simple` (one command), `expand` and `parameter` (words), `variables`,
 //! `redirect`, `builtins`, `perform`, `operands` and `roles` (programs by their models), `programs` and `scripts` (what tables can not say),
 //! `places` (paths), `state`, `flow` and `value` (what is known).
 
@@ -12,6 +12,7 @@ mod builtins;
 mod expand;
 mod flow;
 mod operands;
+mod parameter;
 mod perform;
 mod places;
 mod programs;

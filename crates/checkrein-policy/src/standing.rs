@@ -121,10 +121,7 @@ impl Standing {
             (Some(command), ..) => self.command(command, foreseen, scene),
             (_, Some(path), ..) => each(foreseen, |effect| self.covers_path(path, effect, scene)),
             (.., Some(host), _) => each(foreseen, |effect| covers_host(host, effect)),
-            (.., Some(server)) => each(
-                foreseen,
-                |effect| matches!(effect, Effect::Tool { tool, server: Some(of), .. } if of == server && self.name.as_ref() == Some(tool)),
-            ),
+            (.., Some(server)) => each(foreseen, |effect| self.covers_tool(server, call, effect, scene)),
             _ => Vec::new(),
         };
         covered.retain(|at| decision.trace.get(*at).is_some_and(|step| !is_firm(&step.winner)));
@@ -138,6 +135,22 @@ impl Standing {
         match self.reach {
             Reach::Exact => exactly(&parts(&shown), foreseen),
             Reach::Prefix | Reach::Folder => beginning(&shown, foreseen, &place.cwd),
+        }
+    }
+
+    /// A tool that was agreed to works in the project; what it touches elsewhere was no part of that.
+    fn covers_tool(&self, server: &str, call: &Call, effect: &Effect, scene: Scene<'_>) -> bool {
+        let same = call.server.as_deref() == Some(server) && self.name.as_ref() == Some(&call.tool);
+        if !same || !is_agreed(server, &call.tool, scene.facts) {
+            return false;
+        }
+        match effect {
+            Effect::Tool { .. } => true,
+            _ => effect.path().is_some_and(|written| {
+                let real = scene.facts.real_path(written);
+                let inside = |path: &str| paths::is_within(path, &scene.place.root);
+                inside(written) && real.is_some_and(inside)
+            }),
         }
     }
 
@@ -161,6 +174,11 @@ fn is_firm(winner: &Winner) -> bool {
         Winner::RestsOn { .. } => true,
         _ => false,
     }
+}
+
+/// A yes was for the tool as it was then.
+fn is_agreed(server: &str, tool: &str, facts: &Facts) -> bool {
+    facts.text(&Question::Definition { server: server.to_owned(), tool: tool.to_owned() }) == Some("approved")
 }
 
 fn each(foreseen: &Foreseen, covers: impl Fn(&Effect) -> bool) -> Vec<usize> {

@@ -75,6 +75,7 @@ impl Url {
             scheme: Some(self.scheme.clone()),
             path: Some(self.path.clone()).filter(|path| !path.is_empty()),
             method: None,
+            via: None,
             user_info: self.user_info,
         }
     }
@@ -197,8 +198,9 @@ pub(crate) fn address_kind(address: IpAddr) -> Option<&'static str> {
             if v6.is_unspecified() {
                 return Some("reserved");
             }
-            // IPv4 in IPv6: mapped, compatible, NAT64, 6to4.
+            // IPv4 in IPv6: mapped, compatible, translated, NAT64, 6to4.
             if (a, b, c, d, e) == (0, 0, 0, 0, 0) && (f == 0xFFFF || f == 0)
+                || (a, b, c, d, e, f) == (0, 0, 0, 0, 0xFFFF, 0)
                 || (a, b, c, d, e, f) == (0x64, 0xFF9B, 0, 0, 0, 0)
             {
                 return ipv4_kind(inner);

@@ -17,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("checkrein-gate", &["checkrein-contract", "checkrein-policy"]),
     ("checkrein-session", &["checkrein-contract", "checkrein-gate"]),
     ("checkrein-tools", &["checkrein-contract", "checkrein-policy", "checkrein-gate"]),
-    ("checkrein-facts", &["checkrein-contract", "checkrein-gate"]),
+    ("checkrein-facts", &["checkrein-contract", "checkrein-policy", "checkrein-gate"]),
     ("checkrein-sandbox", &["checkrein-contract", "checkrein-gate"]),
     ("checkrein-journal", &["checkrein-contract", "checkrein-gate"]),
     ("checkrein-providers", &["checkrein-contract", "checkrein-toml"]),

@@ -106,7 +106,7 @@ impl Reader<'_> {
             self.long(&field.text, &table);
         } else if prefix.len() > 1 && prefix.starts_with('-') {
             self.short(&field.text, &table);
-        } else if prefix.len() > 1 && prefix.starts_with('+') && text_is_number(&field.text) {
+        } else if prefix.len() > 1 && prefix.starts_with('+') && begins(&field.text, &self.name) {
             // `less +50`, `tail +5`: where to begin.
         } else if prefix.len() > 1
             && prefix.starts_with('+')
@@ -277,6 +277,9 @@ impl Reader<'_> {
     }
 }
 
-fn text_is_number(text: &Text) -> bool {
-    text.as_known().is_some_and(|text| text.get(1..).is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit())))
+/// `less +50`, `tail +5`, `less +G`, `less +/word`: where to begin.
+fn begins(text: &Text, program: &str) -> bool {
+    let Some(at) = text.as_known().and_then(|text| text.get(1..)) else { return false };
+    at.bytes().all(|b| b.is_ascii_digit())
+        || matches!(program, "less" | "more") && (matches!(at, "G" | "g" | "F") || at.starts_with(['/', '?']))
 }

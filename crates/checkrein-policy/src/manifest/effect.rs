@@ -35,9 +35,11 @@ pub(super) enum TemplateWord {
     Reference,
     /// The argument is a bash command line.
     Bash,
+    /// One of the arguments asks to leave the sandbox.
+    Leaves,
 }
 
-const TEMPLATE_WORDS: [(&str, TemplateWord); 9] = [
+const TEMPLATE_WORDS: [(&str, TemplateWord); 10] = [
     ("tool", TemplateWord::Tool),
     ("read", TemplateWord::Read),
     ("list", TemplateWord::List),
@@ -47,6 +49,7 @@ const TEMPLATE_WORDS: [(&str, TemplateWord); 9] = [
     ("url", TemplateWord::Url),
     ("reference", TemplateWord::Reference),
     ("bash", TemplateWord::Bash),
+    ("leaves_sandbox", TemplateWord::Leaves),
 ];
 
 /// The tool a template speaks for.
@@ -66,12 +69,27 @@ impl ToolEffect {
             return self.acts(speaker).map(|effect| Foreseen::of(vec![effect]));
         }
         let mut all = Foreseen::default();
+        if self.word == TemplateWord::Leaves {
+            let asks =
+                self.target.split('|').find(|name| speaker.args.get(*name).is_some_and(|value| leaves(name, value)));
+            let what = asks.map(|name| format!("`{name}` asks to leave the sandbox"));
+            all.effects.extend(what.map(Effect::unknown));
+            return Ok(all);
+        }
         for value in targets(&self.target, speaker.args)? {
             let Value::String(text) = &value else {
                 let what = format!("`{}` was given {value} where a text is expected", speaker.tool);
                 all.effects.push(Effect::unknown(what));
                 continue;
             };
+            if let Some((before, _)) = text.split_once('\0') {
+                // What ends at the NUL for one program goes on for another.
+                all.effects.push(Effect::unknown(format!("`{}` was given a text with a NUL in it", speaker.tool)));
+                let one = self.one(before, speaker, scene)?;
+                all.effects.extend(one.effects);
+                all.questions.extend(one.questions);
+                continue;
+            }
             let one = self.one(text, speaker, scene)?;
             all.effects.extend(one.effects);
             all.questions.extend(one.questions);
@@ -116,7 +134,13 @@ impl ToolEffect {
                 let connect = Url::parse(text).map_or_else(|_| url::refused(), |url| url.connect());
                 let method = self.args.get("method").and_then(|method| fill_value(method, speaker.args).ok());
                 let method = method.and_then(|method| method.as_str().map(str::to_ascii_uppercase));
-                Effect::Connect(Connect { method, ..connect })
+                let via = speaker.server.map(str::to_owned);
+                let connect = Effect::Connect(Connect { method, via, ..connect });
+                // A file behind a URL is a file.
+                if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+                    return Ok(Foreseen::of(vec![connect, Effect::read(path())]));
+                }
+                connect
             }
             TemplateWord::Reference if text.starts_with('-') => {
                 Effect::unknown(format!("`{text}` is an option where `{}` takes a reference", speaker.tool))
@@ -125,14 +149,34 @@ impl ToolEffect {
                 Some((_, path)) if !path.is_empty() => Effect::read(paths::absolute(path, place)),
                 _ => return Ok(Foreseen::default()),
             },
-            TemplateWord::Tool => return self.acts(speaker).map(|effect| Foreseen::of(vec![effect])),
+            TemplateWord::Tool | TemplateWord::Leaves => {
+                return self.acts(speaker).map(|effect| Foreseen::of(vec![effect]));
+            }
         };
         Ok(Foreseen::of(vec![effect]))
     }
 }
 
+/// Whether an argument asks to leave the sandbox: `true` and the like, or `false` for one that is named after the sandbox.
+fn leaves(name: &str, value: &Value) -> bool {
+    let text = match value {
+        Value::String(text) => text.to_ascii_lowercase(),
+        other => other.to_string(),
+    };
+    let off = matches!(
+        text.as_str(),
+        "false" | "off" | "no" | "none" | "0" | "disabled" | "danger-full-access" | "null" | ""
+    );
+    if name.starts_with("sandbox") {
+        return (off && text != "null" && !text.is_empty())
+            || text.contains("escalated")
+            || text.contains("unsandboxed");
+    }
+    !off
+}
+
 /// A path argument; written as a `file:` URL it is the path that the URL names.
-fn path_of(text: &str) -> String {
+pub(crate) fn path_of(text: &str) -> String {
     let Some(rest) = text.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:")).and(text.get(5..)) else {
         return text.to_owned();
     };
@@ -177,7 +221,7 @@ fn targets(template: &str, args: &Value) -> Result<Vec<Value>, Missing> {
     if bare.is_some() { Ok(values) } else { Err(Missing(name.to_owned())) }
 }
 
-fn collect(path: &str, value: &Value, out: &mut Vec<Value>) {
+pub(crate) fn collect(path: &str, value: &Value, out: &mut Vec<Value>) {
     let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
     let members: Vec<&Value> = match (first, value) {
         ("*", Value::Array(all)) => all.iter().collect(),

@@ -11,7 +11,7 @@ use crate::url::{ADDRESS_KINDS, Url, address_kind};
 
 pub(super) const KIND: Kind = Kind {
     effects: &[EffectWord::Connect],
-    keys: &["hosts", "schemes", "not_schemes", "ports", "methods", "url_paths", "addresses"],
+    keys: &["hosts", "schemes", "not_schemes", "ports", "methods", "url_paths", "addresses", "server"],
     build,
     example,
 };
@@ -25,6 +25,8 @@ struct Hosts {
     methods: Option<Vec<String>>,
     paths: Option<Vec<String>>,
     addresses: Option<Vec<String>>,
+    /// Connections that this MCP server opens.
+    server: Option<String>,
     leaning: Leaning,
 }
 
@@ -39,6 +41,7 @@ fn build(context: &Context<'_>) -> Built {
         methods: list(&rule.methods).map(|methods| methods.iter().map(|method| method.to_ascii_uppercase()).collect()),
         paths: list(&rule.url_paths),
         addresses: list(&rule.addresses),
+        server: rule.server.as_ref().map(|server| server.get_ref().clone()),
         leaning: context.leaning,
     };
     let narrows = rules.hosts.is_some() || rules.addresses.is_some() || rules.not_schemes.is_some();
@@ -93,6 +96,11 @@ impl Hosts {
             let kind = address.parse::<IpAddr>().ok().and_then(address_kind);
             kind.is_some_and(|kind| kinds.iter().any(|wanted| wanted == kind))
         };
+        // Names that clouds give to their metadata services.
+        let metadata = ["metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"];
+        if metadata.contains(&to.host.as_str()) && kinds.iter().any(|kind| kind == "link-local") {
+            return true;
+        }
         if (to.host == "localhost" || to.host.ends_with(".localhost")) && kinds.iter().any(|kind| kind == "loopback") {
             return true;
         }
@@ -106,7 +114,12 @@ impl Matcher for Hosts {
         let Effect::Connect(to) = effect else { return Ok(Cover::None) };
         let scheme = to.scheme.as_deref().unwrap_or_default();
         let method = to.method.as_deref().unwrap_or("GET");
-        let mut hit = self.hosts.is_none() || self.host(to);
+        // What a server opens is allowed by rules about that server; a deny holds for whoever opens it.
+        let opener = match self.leaning {
+            Leaning::Loosens => self.server == to.via,
+            Leaning::Tightens => self.server.is_none() || self.server == to.via,
+        };
+        let mut hit = opener && (self.hosts.is_none() || self.host(to));
         hit &= self.schemes.as_ref().is_none_or(|schemes| schemes.iter().any(|known| known == scheme));
         hit &=
             self.not_schemes.as_ref().is_none_or(|schemes| to.scheme.is_some() && !schemes.iter().any(|s| s == scheme));
@@ -135,7 +148,7 @@ impl Matcher for Hosts {
         let to = |host: &String| {
             let host = host.strip_prefix("*.").map_or_else(|| host.clone(), |parent| format!("some-name.{parent}"));
             let (scheme, path, method) = (scheme.clone(), path.clone(), method.clone());
-            Effect::Connect(Connect { host, port, scheme, path, method, user_info: false })
+            Effect::Connect(Connect { host, port, scheme, path, method, user_info: false, via: self.server.clone() })
         };
         if self.addresses.is_some() {
             return Vec::new();

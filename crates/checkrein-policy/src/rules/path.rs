@@ -155,18 +155,23 @@ impl Paths {
     /// One path under its written and its real name.
     fn named(&self, written: &str, facts: &Facts, folds: bool) -> Cover {
         let real = facts.real_path(written).map(|real| self.in_project(real, facts));
+        let written = self.in_project(written, facts);
         let real = real.filter(|real| *real != written);
-        Cover::of(std::iter::once(written).chain(real.as_deref()).map(|path| self.hit(path, folds)))
+        Cover::of(std::iter::once(&*written).chain(real.as_deref()).map(|path| self.hit(path, folds)))
     }
 
     /// Everything that a pattern matches.
     fn pattern(&self, pattern: &str, reads: bool, folds: bool) -> Cover {
         if self.leaning == Leaning::Tightens {
-            if self.hit(&patterns::ordinary(pattern), folds) {
+            // What a pattern reads was looked up, name by name; what it would write or delete may not be there yet.
+            let all = self.hit(&patterns::ordinary(pattern), folds);
+            if reads {
+                return if all { Cover::Within } else { Cover::None };
+            }
+            if all {
                 return Cover::Some;
             }
-            // What a pattern reads was looked up, name by name; what it would write or delete may not be there yet.
-            let met = !reads && self.paths.overlaps(pattern) && !self.except_covers(pattern, folds);
+            let met = self.paths.overlaps(pattern) && !self.except_covers(pattern, folds);
             return if met { Cover::Within } else { Cover::None };
         }
         let all = self.hit(&patterns::ordinary(pattern), folds) && !self.except.overlaps(pattern);

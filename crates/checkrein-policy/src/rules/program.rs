@@ -54,13 +54,18 @@ fn build(context: &Context<'_>) -> Built {
 }
 
 impl Matcher for Program {
-    fn covers(&self, effect: &Effect, _facts: &Facts) -> Result<Cover, String> {
+    fn covers(&self, effect: &Effect, facts: &Facts) -> Result<Cover, String> {
         let Effect::Run(run) = effect else { return Ok(Cover::None) };
         let program = run.program.as_str();
         let named = match (&self.names, self.leaning) {
             (None, _) => true,
             (Some(names), Leaning::Loosens) => names.is_match(program),
-            (Some(names), Leaning::Tightens) => names.is_match(program) || names.is_match(shell::base_name(program)),
+            (Some(names), Leaning::Tightens) => {
+                let base = shell::base_name(program);
+                names.is_match(program)
+                    || names.is_match(base)
+                    || facts.folds_case() && names.is_match(base.to_lowercase())
+            }
         };
         Ok(Cover::of([named && self.running.fits(run)]))
     }

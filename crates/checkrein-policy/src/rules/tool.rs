@@ -86,8 +86,24 @@ impl Matcher for Tool {
             return Ok(Cover::None);
         }
         for (argument, condition) in &self.conditions {
-            if !condition.holds(args.get(argument)).map_err(|why| format!("`where.{argument}`: {why}"))? {
+            let failed = |why| format!("`where.{argument}`: {why}");
+            let plain = argument.trim_end_matches('?');
+            if !plain.contains('.') {
+                if !condition.holds(args.get(plain)).map_err(failed)? {
+                    return Ok(Cover::None);
+                }
+                continue;
+            }
+            // `ops.*.op`: each of them.
+            let mut values = Vec::new();
+            crate::manifest::collect(plain, args, &mut values);
+            if values.is_empty() && !argument.ends_with('?') {
                 return Ok(Cover::None);
+            }
+            for value in &values {
+                if !condition.holds(Some(value)).map_err(failed)? {
+                    return Ok(Cover::None);
+                }
             }
         }
         Ok(Cover::All)

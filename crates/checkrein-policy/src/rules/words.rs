@@ -3,7 +3,9 @@
 //! Of a program with a model the rule means the deed, in every spelling: `["rm", "-rf"]` finds `rm --recursive --force x`
 //! and `rm -fr x`. The rule's words and the command's are brought into one form by the same model; then program and
 //! subcommands must be the same, the rule's options must be among the command's, and its operands must come first (*allow*)
-//! or be among them (*ask*, *deny*). Of a program without a model an *allow* covers exactly these leading words; an *ask*
+//! or be among them (*ask*, *deny*). With `exact` an *allow*
+//! covers no further operand; an option that chooses what code runs, or where, it covers only if it names it. Of a program
+//! without a model an *allow* covers exactly these leading words; an *ask*
 //! or *deny* finds them in any order and between others.
 
 use checkrein_contract::{Effect, EffectWord, Facts, Run};
@@ -17,7 +19,7 @@ use crate::shell::value::Field;
 
 pub(super) const KIND: Kind = Kind {
     effects: &[EffectWord::Run],
-    keys: &["words", "modelled", "read_only", "does", "informational", "env"],
+    keys: &["words", "exact", "modelled", "read_only", "does", "informational", "env"],
     build,
     example,
 };
@@ -29,6 +31,8 @@ struct Words {
     /// The same in the form of the model.
     canonical: Option<Canonical>,
     running: Running,
+    /// No operands but these.
+    exact: bool,
     leaning: Leaning,
 }
 
@@ -78,6 +82,7 @@ fn build(context: &Context<'_>) -> Built {
         rest: rest.to_vec(),
         canonical: canonical(words.get_ref()).map(|words| Canonical::of(&words)),
         running: Running::of(context)?,
+        exact: context.rule.exact.as_ref().is_some_and(|exact| *exact.get_ref()),
         leaning: context.leaning,
     })))
 }
@@ -92,6 +97,15 @@ impl Words {
             let bare = !wanted.contains('=') && self.leaning == Leaning::Tightens;
             command.options.iter().any(|option| option == wanted || bare && option.split('=').next() == Some(wanted))
         };
+        if self.leaning == Leaning::Loosens {
+            let named = |option: &String| rule.options.iter().any(|wanted| wanted.split('=').next() == Some(option));
+            if !run.steered_by.iter().all(named) {
+                return false;
+            }
+            if self.exact && command.operands != rule.operands {
+                return false;
+            }
+        }
         rule.options.iter().all(given)
             && match self.leaning {
                 Leaning::Loosens => command.operands.starts_with(&rule.operands),
@@ -101,11 +115,11 @@ impl Words {
 }
 
 impl Matcher for Words {
-    fn covers(&self, effect: &Effect, _facts: &Facts) -> Result<Cover, String> {
+    fn covers(&self, effect: &Effect, facts: &Facts) -> Result<Cover, String> {
         let Effect::Run(run) = effect else { return Ok(Cover::None) };
         let same_program = match self.leaning {
             Leaning::Loosens => run.program == self.program,
-            Leaning::Tightens => shell::base_name(&run.program) == shell::base_name(&self.program),
+            Leaning::Tightens => same(shell::base_name(&run.program), shell::base_name(&self.program), facts),
         };
         if !same_program || !self.running.fits(run) {
             return Ok(Cover::None);
@@ -113,6 +127,7 @@ impl Matcher for Words {
         let arguments = run.argv.get(1..).unwrap_or_default();
         let hit = match (&self.canonical, self.leaning) {
             (Some(rule), _) if !run.words.is_empty() => self.same_deed(rule, run),
+            (_, Leaning::Loosens) if self.exact => arguments == self.rest,
             (_, Leaning::Loosens) => arguments.starts_with(&self.rest),
             (_, Leaning::Tightens) => self.rest.iter().all(|word| arguments.contains(word)),
         };
@@ -136,6 +151,11 @@ impl Matcher for Words {
         let why = reading.unknown.first()?;
         (self.leaning == Leaning::Loosens).then(|| format!("`{}` is not understood: {why}", argv.join(" ")))
     }
+}
+
+/// Whether two names mean one program, where case may not count.
+fn same(one: &str, other: &str, facts: &Facts) -> bool {
+    one == other || facts.folds_case() && one.to_lowercase() == other.to_lowercase()
 }
 
 fn example(context: &Context<'_>, example: &Value) -> Option<Effect> {

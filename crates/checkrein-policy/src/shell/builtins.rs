@@ -37,6 +37,14 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
             }
             walker.assign("OPTARG", Variable::unknown());
         },
+        "wait" => |walker, name, arguments| {
+            walker.built_in(name, arguments, &[]);
+            if let [option, variable, ..] = arguments
+                && option.text.as_known() == Some("-p")
+            {
+                walker.assign_word(&variable.text, Variable::one(Text::number()));
+            }
+        },
         "let" => arithmetic,
         "unset" => unset,
         "set" => set,
@@ -47,8 +55,8 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
         "alias" | "unalias" | "hash" | "enable" | "bind" | "complete" | "compopt" | "history" | "fc" | "shopt" => {
             changes
         }
-        "return" | "exit" | "break" | "continue" | "wait" | "jobs" | "umask" | "ulimit" | "times" | "caller"
-        | "dirs" | "disown" | "fg" | "bg" | "logout" | "suspend" => {
+        "return" | "exit" | "break" | "continue" | "jobs" | "umask" | "ulimit" | "times" | "caller" | "dirs"
+        | "disown" | "fg" | "bg" | "logout" | "suspend" => {
             |walker, name, arguments| walker.built_in(name, arguments, &[])
         }
         _ => return None,
@@ -366,8 +374,11 @@ fn set(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
                 walker.state.arguments = Some(arguments.into());
                 return;
             }
-            Some("-o" | "+o") => {
-                rest.next();
+            Some(option @ ("-o" | "+o")) => {
+                let name = rest.next().map(|(_, field)| field.text.shown()).unwrap_or_default();
+                if option == "-o" && matches!(name.as_str(), "allexport" | "keyword") {
+                    walker.unknown(format!("`set -o {name}` gives variables to later programs"));
+                }
             }
             Some(option) if option.starts_with(['-', '+']) && option.len() > 1 => {
                 if option.contains('a') || option.contains('k') {

@@ -1,6 +1,6 @@
 //! Expansion of words: to the fields that a program receives, as far as they are known beforehand.
 
-use checkrein_shell::{Arithmetic, Operation, Parameter, Part, Word, expand_braces};
+use checkrein_shell::{Operation, Parameter, Part, Word, expand_braces};
 
 use super::flow::Flow;
 use super::state::Variable;
@@ -220,166 +220,14 @@ impl Walker<'_> {
         text.push(Piece::Any { shown: "63".to_owned(), downloaded: wrote.is_downloaded() });
         text
     }
-
-    /// The value of `$x`, `$(...)`, `$((...))`.
-    fn expansion(&mut self, part: &Part, quoted: bool) -> Variable {
-        match part {
-            Part::Parameter(parameter) => self.parameter(parameter, quoted),
-            Part::Command(script) => {
-                let output = std::mem::replace(&mut self.output, Flow::Nothing);
-                let stdin = self.stdin.clone();
-                let reads = single_input(script);
-                self.subshell(script);
-                self.stdin = stdin;
-                let wrote = std::mem::replace(&mut self.output, output);
-                let text = if reads { Text::any("$(<...)") } else { wrote.as_text("$(...)") };
-                Variable::one(text)
-            }
-            Part::Arithmetic(expression) => {
-                self.arithmetic(expression);
-                Variable::one(Text::number())
-            }
-            Part::Bare(text) | Part::Quoted(text) => Variable::one(Text::known(text.clone())),
-            Part::Double(_) | Part::Process { .. } => Variable::unknown(),
-        }
-    }
-
-    fn parameter(&mut self, parameter: &Parameter, quoted: bool) -> Variable {
-        let name = parameter.name.as_str();
-        if let Some(subscript) = &parameter.subscript {
-            self.subscript(subscript);
-        }
-        if parameter.indirect && parameter.operation != Operation::Names {
-            self.unknown(format!("`${{!{name}}}` is a variable whose name is not known before it runs"));
-        }
-        let mut value = self.variable(name);
-        value.list |= parameter.subscript.as_ref().is_some_and(|word| word.parts.len() == 1) && is_list(parameter);
-        match &parameter.operation {
-            Operation::Plain if !parameter.indirect => value,
-            Operation::Plain => Variable::unknown(),
-            Operation::Length => Variable::one(Text::number()),
-            Operation::Names => Variable::unknown(),
-            Operation::Default(word) | Operation::Assign(word) => {
-                let other = self.operand_word(word, quoted);
-                if matches!(parameter.operation, Operation::Assign(_)) {
-                    self.assign(name, Variable::unknown());
-                }
-                // Which of the two it is depends on a value that nobody knows, unless the script set it.
-                if self.is_set(name) { value } else { Variable { values: vec![other], list: true } }
-            }
-            Operation::Alternative(word) => {
-                let other = self.operand_word(word, quoted);
-                if self.is_set(name) { Variable::one(other) } else { Variable { values: vec![other], list: true } }
-            }
-            Operation::Require(word) => {
-                _ = self.operand_word(word, quoted);
-                value
-            }
-            Operation::Trim(word) | Operation::Case(word) => {
-                _ = self.operand_word(word, quoted);
-                Variable::one(Text::any(format!("${{{name}...}}")))
-            }
-            Operation::Replace(from, to) => {
-                _ = self.operand_word(from, quoted);
-                _ = self.operand_word(to, quoted);
-                Variable::one(Text::any(format!("${{{name}/...}}")))
-            }
-            Operation::Slice(from, length) => {
-                self.arithmetic(from);
-                if let Some(length) = length {
-                    self.arithmetic(length);
-                }
-                Variable::one(Text::any(format!("${{{name}:...}}")))
-            }
-            Operation::Transform(letter) => {
-                if matches!(letter, 'P' | 'E') {
-                    self.unknown(format!("`${{{name}@{letter}}}` runs what the variable holds"));
-                }
-                Variable::one(Text::any(format!("${{{name}@{letter}}}")))
-            }
-        }
-    }
-
-    /// The word of an operator. Outside quotes it is a word like any other; only its parts count here.
-    fn operand_word(&mut self, word: &Word, _quoted: bool) -> Text {
-        self.single(word)
-    }
-
-    /// `[...]` behind a name is evaluated as arithmetic, unless it is `@` or `*`.
-    pub(super) fn subscript(&mut self, word: &Word) {
-        if let [Part::Bare(text)] = word.parts.as_slice()
-            && matches!(text.as_str(), "@" | "*")
-        {
-            return;
-        }
-        let text = self.single(word);
-        if !text.is_known() {
-            self.unknown(format!("the subscript `{}` is evaluated, and not known before it runs", text.shown()));
-        }
-    }
-
-    /// Bash evaluates the values of the names in an expression as expressions again.
-    pub(super) fn arithmetic(&mut self, expression: &Arithmetic) {
-        for part in &expression.parts {
-            match part {
-                Part::Bare(_) | Part::Quoted(_) => {}
-                Part::Double(parts) => {
-                    for part in parts {
-                        _ = self.expansion(part, true);
-                    }
-                }
-                other => {
-                    let value = self.expansion(other, true);
-                    let safe = matches!(other, Part::Arithmetic(_))
-                        || is_number_name(other)
-                        || !value.list && !value.values.is_empty() && value.values.iter().all(is_number);
-                    if !safe {
-                        self.unknown(format!("`{}` is evaluated as an expression", shown_part(other)));
-                    }
-                }
-            }
-        }
-        for name in &expression.reads {
-            let value = self.variable(name);
-            let safe = name_is_number(name) || !value.values.is_empty() && value.values.iter().all(is_number);
-            if !safe {
-                self.unknown(format!("the value of `{name}` is evaluated as an expression"));
-            }
-        }
-        for name in &expression.sets {
-            self.assign(name, Variable::one(Text::number()));
-        }
-    }
 }
 
-/// `$#`, `$?`, `$$`, `$!`.
-fn is_number_name(part: &Part) -> bool {
-    matches!(part, Part::Parameter(parameter)
-        if matches!(parameter.operation, Operation::Length) || name_is_number(&parameter.name))
-}
-
-fn name_is_number(name: &str) -> bool {
-    matches!(name, "#" | "?" | "$" | "!" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID" | "PPID")
-}
-
-fn is_number(text: &Text) -> bool {
-    *text == Text::number() || text.as_known().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
-}
-
-fn is_list(parameter: &Parameter) -> bool {
+pub(super) fn is_list(parameter: &Parameter) -> bool {
     let subscript = parameter.subscript.as_ref().and_then(|word| word.parts.first());
     matches!(subscript, Some(Part::Bare(text)) if text == "@" || text == "*")
 }
 
-/// `$(<file)`.
-fn single_input(script: &checkrein_shell::Script) -> bool {
-    let [statement] = script.statements.as_slice() else { return false };
-    let [command] = statement.first.stages.as_slice() else { return false };
-    matches!(&command.kind, checkrein_shell::Kind::Simple(simple) if simple.words.is_empty() && simple.assignments.is_empty())
-        && !command.redirects.is_empty()
-}
-
-fn shown_part(part: &Part) -> String {
+pub(super) fn shown_part(part: &Part) -> String {
     match part {
         Part::Parameter(parameter) => format!("${}", parameter.name),
         Part::Command(_) => "$(...)".to_owned(),
@@ -449,6 +297,18 @@ fn split(growing: &mut Vec<Growing>, variable: &Variable, shown: String) {
                 None if value.is_pattern() || value.below().is_some() => {
                     new.open = true;
                     new.last.append(value.clone());
+                }
+                None if matches!(value.pieces(), [Piece::Likely(_)]) => {
+                    // Split like any other text, though only likely.
+                    let Some(Piece::Likely(text)) = value.pieces().first() else { continue };
+                    for word in text.split_whitespace() {
+                        if new.last != Text::default() {
+                            let text = std::mem::take(&mut new.last);
+                            new.done.push(Field { text, many: new.many });
+                        }
+                        (new.open, new.many) = (true, true);
+                        new.last.append(Text::likely(word.to_owned()));
+                    }
                 }
                 None => {
                     new.open = true;

@@ -60,7 +60,6 @@ impl Flow {
         match self {
             Self::Nothing => Text::default(),
             Self::Known(text) => Text::known(text.trim_end_matches('\n').to_owned()),
-            Self::Names(names) if names.len() == 1 => names.first().cloned().unwrap_or_default(),
             Self::Names(_) => Text::any(shown),
             Self::Any { downloaded: true } => Text::downloaded(shown),
             Self::Any { downloaded: false } => Text::any(shown),

@@ -8,7 +8,7 @@ use super::state::Folders;
 use super::value::{Field, Text};
 use super::walk::Walker;
 use super::{base_name, programs};
-use crate::commands::{Change, Fixed, FixedKind, Reading, Role, Stdin, Table, read};
+use crate::commands::{Change, Fixed, FixedKind, Given, Reading, Role, Stdin, Table, read};
 use crate::paths;
 
 /// Files that may decide which program any name means, whatever the program (version managers).
@@ -49,7 +49,9 @@ impl Doing {
 impl Walker<'_> {
     /// Runs a program that is neither function nor built-in.
     pub(super) fn program(&mut self, written: &str, arguments: &[Field]) {
-        let name = paths::program_name(base_name(written), self.scene.place.paths).to_owned();
+        let name = paths::program_name(base_name(written), self.scene.place.paths);
+        // Where case does not count, `RM` finds the same file.
+        let name = if self.scene.facts.folds_case() { name.to_lowercase() } else { name };
         let bare = self.bare_name(written);
         let mut fields = vec![Field::from(written)];
         fields.extend_from_slice(arguments);
@@ -91,6 +93,7 @@ impl Walker<'_> {
                 argv: fields.iter().map(|field| field.text.shown()).collect(),
                 words: forced(canonical, doing.forced),
                 modelled: bare.is_some(),
+                steered_by: steering(&doing.reading, &doing.deeds),
                 deeds: doing.deeds,
                 folder,
                 env,
@@ -112,9 +115,13 @@ impl Walker<'_> {
                 run.deeds = vec![Deed::Code, Deed::Downloaded];
             }
         });
-        for field in fields.iter().filter(|field| !field.text.is_known() && field.text.is_pattern()) {
-            // What a pattern names is given to it.
-            self.touch(Touch::List, &field.text);
+        for field in fields.iter().skip(1) {
+            if field.text.is_pattern() {
+                // What a pattern names is given to it.
+                self.touch(Touch::Read, &field.text);
+            } else {
+                self.named_file(&field.text);
+            }
         }
         let fed = self.stdin.is_downloaded();
         self.output = Flow::any(fed);
@@ -164,7 +171,14 @@ impl Walker<'_> {
         let tables = doing.reading.tables.clone();
         let Some(table) = tables.last() else { return };
         doing.neutral = table.neutral;
-        for reason in std::mem::take(&mut doing.reading.unknown) {
+        let unread = std::mem::take(&mut doing.reading.unknown);
+        if !unread.is_empty() {
+            // What it does with its words is not known; it may read what they name.
+            for field in doing.reading.operands.clone() {
+                self.named_file(&field.text);
+            }
+        }
+        for reason in unread {
             self.unknown(reason);
         }
         let changes: Vec<&Change> = active(&tables, &doing.reading);
@@ -288,6 +302,21 @@ impl Walker<'_> {
             })
             .collect()
     }
+}
+
+/// Of a program that runs code: the options that lead it elsewhere than the words of a rule say.
+fn steering(reading: &Reading, deeds: &[Deed]) -> Vec<String> {
+    if !deeds.contains(&Deed::Code) {
+        return Vec::new();
+    }
+    let starts = |given: &Given| {
+        let table = reading.tables.get(given.table);
+        let mut changes = table.iter().flat_map(|table| &table.when).filter(|(name, _)| *name == given.name);
+        changes.any(|(_, change)| change.deeds.contains(&Deed::Code))
+    };
+    let steers =
+        reading.given.iter().filter(|given| given.values.iter().any(|(role, _)| *role != Role::Data) || starts(given));
+    steers.map(|given| given.name.clone()).collect()
 }
 
 /// The words with `--force` in front of the operands.

@@ -104,6 +104,9 @@ impl Walker<'_> {
                 // The file behind `<(...)` is one the shell makes itself.
                 Spot::Anywhere(shown) if shown.starts_with("/dev/fd/") => {}
                 Spot::Anywhere(shown) => {
+                    if let Some(guess) = text.guess() {
+                        self.touch(touch, &guess);
+                    }
                     let deed = match touch {
                         Touch::Read | Touch::Tree => "read",
                         Touch::List => "looked at",

@@ -24,6 +24,8 @@ pub(super) fn prepared(name: &str, arguments: &[Field]) -> Option<Vec<Field>> {
     match name {
         "tar" | "bsdtar" | "gtar" => old_tar(arguments),
         "cargo" => cargo(arguments),
+        "env" => split_string(arguments),
+        "flock" => script_in_front(arguments),
         _ => None,
     }
 }
@@ -51,6 +53,36 @@ fn cargo(arguments: &[Field]) -> Option<Vec<Field>> {
     None
 }
 
+/// `env -S "NAME=x PROGRAM ..."`: the words of the string are arguments of `env` itself.
+fn split_string(arguments: &[Field]) -> Option<Vec<Field>> {
+    let (at, text, used) = arguments.iter().enumerate().find_map(|(at, field)| {
+        let known = field.text.as_known()?;
+        let attached = ["--split-string=", "-S", "-vS", "-iS"].iter().find_map(|name| known.strip_prefix(name));
+        match attached {
+            Some("") => Some((at, arguments.get(at + 1)?.text.as_known()?.to_owned(), 2)),
+            Some(text) => Some((at, text.to_owned(), 1)),
+            None if known == "--split-string" => Some((at, arguments.get(at + 1)?.text.as_known()?.to_owned(), 2)),
+            None => None,
+        }
+    })?;
+    // Quotes and variables in the string mean more than blanks do.
+    if text.contains(['\'', '"', '\\', '$', '#']) {
+        return None;
+    }
+    let mut fields = arguments.get(..at)?.to_vec();
+    fields.extend(text.split_whitespace().map(Field::from));
+    fields.extend_from_slice(arguments.get(at + used..)?);
+    Some(fields)
+}
+
+/// `flock FILE -c SCRIPT`: the option stands behind the file.
+fn script_in_front(arguments: &[Field]) -> Option<Vec<Field>> {
+    let at = arguments.iter().position(|field| matches!(field.text.as_known(), Some("-c" | "--command")))?;
+    let mut fields = arguments.get(at..at + 2)?.to_vec();
+    fields.extend_from_slice(arguments.get(..at)?);
+    Some(fields)
+}
+
 fn old_tar(arguments: &[Field]) -> Option<Vec<Field>> {
     // `tar cfz a.tar.gz x`: letters without a dash, whose values follow in their order.
     let (first, rest) = arguments.split_first()?;
@@ -72,6 +104,8 @@ fn old_tar(arguments: &[Field]) -> Option<Vec<Field>> {
 
 /// A command that a program runs.
 pub(super) fn command(walker: &mut Walker<'_>, fields: &[Field], doing: &mut Doing) {
+    let dashes = fields.first().is_some_and(|field| field.text.as_known() == Some("--"));
+    let fields = fields.get(usize::from(dashes)..).unwrap_or_default();
     if matches!(doing.name.as_str(), "xargs" | "gxargs") {
         return xargs::run(walker, fields, doing);
     }
@@ -100,13 +134,26 @@ pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
             skips.skips_hidden = !doing.reading.has("--hidden") && unrestricted < 2;
             skips.skips_ignored = !doing.reading.has("--no-ignore") && unrestricted < 1;
             let globs: Vec<String> = values("--glob").into_iter().chain(values("--iglob")).collect();
-            skips.names = globs.into_iter().filter(|glob| !glob.starts_with('!')).collect();
+            for glob in globs {
+                match glob.strip_prefix('!') {
+                    // A name leaves out files and folders alike.
+                    Some(name) if !name.contains('/') => skips.without.extend([name.to_owned(), format!("{name}/")]),
+                    Some(_) => {}
+                    None => skips.names.push(glob),
+                }
+            }
         }
         "fd" | "fdfind" => {
             skips.skips_hidden = !doing.reading.has("--hidden");
             skips.skips_ignored = true;
         }
-        _ => skips.names = values("--include"),
+        _ => {
+            skips.names = values("--include");
+            skips.without = values("--exclude");
+            skips
+                .without
+                .extend(values("--exclude-dir").iter().map(|folder| format!("{}/", folder.trim_end_matches('/'))));
+        }
     }
     for spot in walker.spots(text) {
         match spot {
@@ -122,6 +169,18 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
     let operands = &doing.reading.operands;
     match doing.name.as_str() {
         "git" => git::after(walker, doing),
+        "tar" | "bsdtar" | "gtar" => {
+            // `HOST:FILE` is fetched through another program.
+            let file = doing.reading.given.iter().find(|given| given.name == "--file");
+            let remote =
+                |text: &str| text.split_once(':').is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'));
+            if let Some((_, file)) = file.and_then(|given| given.values.first())
+                && remote(file.prefix())
+                && !doing.reading.has("--force-local")
+            {
+                walker.unknown(format!("the archive `{}` is on another machine", file.shown()));
+            }
+        }
         "make" | "gmake" => {
             // `make check SHELL=./x` runs with other variables than the make file's.
             if let Some(field) =

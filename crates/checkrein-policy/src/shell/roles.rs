@@ -17,6 +17,7 @@ impl Walker<'_> {
 
     /// What one word does.
     pub(super) fn give(&mut self, role: Role, text: &Text, doing: &mut Doing) {
+        let role = self.changed(role, doing);
         let dash = text.as_known() == Some("-");
         match role {
             Role::Data | Role::Link | Role::Variable | Role::Dir => {}
@@ -27,10 +28,11 @@ impl Walker<'_> {
             }
             Role::List => self.touch(Touch::List, text),
             Role::Tree => programs::tree(self, text, doing),
-            Role::Write | Role::Make | Role::Move => {
+            Role::Write | Role::Make => {
                 self.written(text);
                 doing.wrote.push(text.clone());
             }
+            Role::Move => self.moved(text),
             Role::Edit => {
                 self.read(text);
                 self.written(text);
@@ -53,7 +55,10 @@ impl Walker<'_> {
             Role::Shell => self.shell(text, doing),
             Role::Code => self.code(text, doing),
             Role::Script => self.run_script(text, doing),
-            Role::Config => self.unknown(format!("`{}` changes what `{}` does", text.shown(), doing.name)),
+            Role::Config => {
+                self.named_file(text);
+                self.unknown(format!("`{}` changes what `{}` does", text.shown(), doing.name));
+            }
             Role::FilesFrom => {
                 if !dash {
                     self.read(text);
@@ -68,6 +73,39 @@ impl Walker<'_> {
             Role::Command | Role::ShellWords | Role::FindExpression | Role::TestExpression => {
                 self.expression_or_give(role, &[Field::one(text.clone())], doing);
             }
+        }
+    }
+
+    /// A path that gets another name. With the project or a home inside, what moves is all of it.
+    fn moved(&mut self, text: &Text) {
+        self.written(text);
+        for spot in self.spots(text) {
+            let Spot::At(path) = spot else { continue };
+            let place = self.scene.place;
+            if [&place.root, &place.home].into_iter().any(|whole| paths::is_within(whole, &path)) {
+                self.note(Effect::delete(path, true));
+            }
+        }
+    }
+
+    /// A word that is a file, where it is one: whoever is given its name may read it.
+    pub(super) fn named_file(&mut self, text: &Text) {
+        let Some(known) = text.as_known() else { return };
+        // `--name=VALUE`, `@FILE`.
+        let value = known.strip_prefix('-').and_then(|option| option.split_once('=')).map_or(known, |(_, value)| value);
+        let value = value.trim_start_matches('@');
+        if value.is_empty() || value.starts_with('-') || value.len() > 4_096 || value.contains(['\n', '\0']) {
+            return;
+        }
+        for spot in self.spots(&Text::from(value)) {
+            let Spot::At(path) = spot else { continue };
+            let kind = Question::Kind { path: path.clone() };
+            match self.scene.facts.text(&kind) {
+                Some("file") => self.touch(Touch::Read, &Text::known(path)),
+                Some("folder") => self.touch(Touch::List, &Text::known(path)),
+                _ => {}
+            }
+            self.ask(kind);
         }
     }
 

@@ -74,6 +74,13 @@ impl Walker<'_> {
         let Some((first, arguments)) = fields.split_first() else { return };
         let Some(name) = first.text.as_known().map(str::to_owned) else {
             let shown = first.text.shown();
+            if let Some(guess) = first.text.guess() {
+                let mut fields = fields.to_vec();
+                if let Some(first) = fields.first_mut() {
+                    *first = Field::one(guess);
+                }
+                self.run(&fields);
+            }
             if first.text.is_downloaded() {
                 self.ran(&shown, fields, |run| run.deeds = vec![Deed::Code, Deed::Downloaded]);
             }
@@ -108,7 +115,7 @@ impl Walker<'_> {
             Some((folder, bare)) if SEARCH_PATH.contains(&folder) => bare,
             Some(_) => return None,
         };
-        Some(crate::paths::program_name(bare, self.scene.place.paths).to_owned())
+        Some(crate::paths::program_name(bare, self.scene.place.paths))
     }
 
     /// Notes that a program runs. `change` fills in what is known of it.

@@ -12,6 +12,8 @@ pub(crate) enum Piece {
         /// It may be what was downloaded in the same call.
         downloaded: bool,
     },
+    /// Most likely these characters; only the run will tell.
+    Likely(String),
     /// What this pattern matches; a backslash makes a character literal.
     Glob(String),
     /// The path before it, or any path below that, whose last name matches one of these patterns (all where there is none).
@@ -46,6 +48,25 @@ impl Text {
         Self(vec![Piece::Glob(NUMBER.to_owned())])
     }
 
+    pub(crate) fn likely(text: String) -> Self {
+        if text.is_empty() { Self::default() } else { Self(vec![Piece::Likely(text)]) }
+    }
+
+    /// What it most likely is, where some of it is only likely.
+    pub(crate) fn guess(&self) -> Option<Self> {
+        if !self.0.iter().any(|piece| matches!(piece, Piece::Likely(_))) {
+            return None;
+        }
+        let mut guess = Self::default();
+        for piece in &self.0 {
+            match piece {
+                Piece::Likely(text) => guess.push_str(text),
+                other => guess.push(other.clone()),
+            }
+        }
+        Some(guess)
+    }
+
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.0
     }
@@ -74,7 +95,7 @@ impl Text {
     /// Nothing of it is missing but names that patterns stand for.
     pub(crate) fn is_pattern(&self) -> bool {
         self.0.iter().any(|piece| matches!(piece, Piece::Glob(_)))
-            && !self.0.iter().any(|piece| matches!(piece, Piece::Any { .. } | Piece::Below(_)))
+            && !self.0.iter().any(|piece| matches!(piece, Piece::Any { .. } | Piece::Likely(_) | Piece::Below(_)))
     }
 
     /// The name filters of a text that stands for a tree.
@@ -95,7 +116,7 @@ impl Text {
         match self.0.first() {
             None => false,
             Some(Piece::Known(text)) => text.starts_with('-'),
-            Some(Piece::Any { .. }) => true,
+            Some(Piece::Any { .. } | Piece::Likely(_)) => true,
             Some(Piece::Glob(pattern)) => pattern.starts_with(['*', '?', '[', '-']) && pattern != NUMBER,
             // What stands before names that are walked over is a path.
             Some(Piece::Below(_)) => false,
@@ -145,7 +166,7 @@ impl Text {
             match piece {
                 Piece::Known(text) => escape_into(text, &mut out),
                 Piece::Glob(pattern) => out.push_str(pattern),
-                Piece::Any { .. } | Piece::Below(_) => return None,
+                Piece::Any { .. } | Piece::Likely(_) | Piece::Below(_) => return None,
             }
         }
         Some(out)
@@ -156,7 +177,7 @@ impl Text {
         let mut out = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Known(text) => out.push_str(text),
+                Piece::Known(text) | Piece::Likely(text) => out.push_str(text),
                 Piece::Any { shown, .. } => out.push_str(shown),
                 Piece::Glob(pattern) => out.push_str(pattern),
                 Piece::Below(_) => out.push_str("/..."),
@@ -170,7 +191,7 @@ impl Text {
         let mut out = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Known(text) => out.push_str(text),
+                Piece::Known(text) | Piece::Likely(text) => out.push_str(text),
                 Piece::Any { .. } | Piece::Glob(_) | Piece::Below(_) => out.push_str(UNKNOWN_VARIABLE),
             }
         }

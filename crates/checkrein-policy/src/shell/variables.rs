@@ -138,7 +138,8 @@ impl Walker<'_> {
 
     /// Sets a variable of the shell.
     pub(super) fn assign(&mut self, name: &str, value: Variable) {
-        if is_felt(name) && !value.values.iter().all(|text| is_harmless(name, text)) {
+        let harmless = !value.values.is_empty() && value.values.iter().all(|text| is_harmless(name, text));
+        if is_felt(name) && !harmless {
             self.unknown(format!("it sets `{name}`, which later commands go by"));
         }
         self.state.variables.insert(name.to_owned(), value);

@@ -382,9 +382,12 @@ impl<'a> Walker<'a> {
         // Each word has its turn; a word that stands for many is one round for all of them.
         for field in fields.iter().take(64) {
             let value = Variable::one(field.text.clone());
-            self.state.variables.insert(name.to_owned(), value);
+            self.assign(name, value);
             self.script(body);
             self.settle();
+        }
+        if fields.is_empty() {
+            self.assign(name, Variable::unknown());
         }
         if fields.len() > 64 || fields.iter().any(|field| field.many) || select {
             if fields.len() > 64 {

@@ -7,7 +7,7 @@ use super::super::perform::Doing;
 use super::super::places::{Spot, Touch};
 use super::super::value::{Piece, Text};
 use super::super::walk::Walker;
-use crate::commands::Role;
+use crate::commands::{Reading, Role};
 use crate::paths;
 use crate::url::{self, Url};
 
@@ -15,13 +15,14 @@ use crate::url::{self, Url};
 pub(in super::super) fn word(walker: &mut Walker<'_>, role: Role, text: &Text, doing: &mut Doing) {
     match role {
         Role::Remote => remote(walker, text, doing),
-        Role::Pathspec => pathspec(walker, text),
+        Role::Pathspec => pathspec(walker, text, brings_back(doing)),
         Role::Revision => {
             let behind_dashes = doing.reading.dashes.is_some_and(|dashes| {
                 let at = doing.reading.operands.iter().position(|field| field.text == *text);
                 at.is_some_and(|at| at >= dashes)
             });
-            if behind_dashes { pathspec(walker, text) } else { revision(walker, text) }
+            let touch = brings_back(doing);
+            if behind_dashes { pathspec(walker, text, touch) } else { revision(walker, text, touch) }
         }
         // `/from/,+5:src/a.rs`, `:function:src/a.rs`, `1,2:src/a.rs`.
         Role::Range => match text.as_known().and_then(|known| known.rsplit_once(':')) {
@@ -73,10 +74,18 @@ fn remote(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) {
     }
 }
 
+/// `git checkout REV -- PATH` writes the path; elsewhere what is named is read.
+fn brings_back(doing: &Doing) -> Touch {
+    match doing.reading.path.get(1).map(String::as_str) {
+        Some("checkout" | "restore") => Touch::Write,
+        _ => Touch::Read,
+    }
+}
+
 /// A path as git takes it. What it names in a commit is the same secret as the file itself.
-fn pathspec(walker: &mut Walker<'_>, text: &Text) {
+fn pathspec(walker: &mut Walker<'_>, text: &Text, touch: Touch) {
     let Some(known) = text.as_known() else {
-        return walker.touch(Touch::Read, text);
+        return walker.touch(touch, text);
     };
     if let Some(magic) = known.strip_prefix(':') {
         // `:!x`, `:^x`, `:(exclude)x` leave out; `:/x`, `:(top)x` start at the top.
@@ -85,17 +94,20 @@ fn pathspec(walker: &mut Walker<'_>, text: &Text) {
         }
         let rest = magic.rsplit_once(')').map_or(magic.trim_start_matches('/'), |(_, rest)| rest);
         let path = format!("{}/{rest}", walker.scene.place.root);
-        return named(walker, &Text::known(path));
+        return named(walker, &Text::known(path), touch);
     }
-    named(walker, text);
+    named(walker, text, touch);
 }
 
-fn named(walker: &mut Walker<'_>, text: &Text) {
+fn named(walker: &mut Walker<'_>, text: &Text, touch: Touch) {
     let known = text.as_known().unwrap_or_default();
     if known.contains(['*', '?', '[']) {
         let mut pattern = Text::default();
         pattern.push(Piece::Glob(known.to_owned()));
-        return walker.touch(Touch::Read, &pattern);
+        return walker.touch(touch, &pattern);
+    }
+    if touch == Touch::Write {
+        return walker.written(text);
     }
     for spot in walker.spots(text) {
         let Spot::At(path) = spot else { continue };
@@ -108,7 +120,7 @@ fn named(walker: &mut Walker<'_>, text: &Text) {
 }
 
 /// A revision; `REV:path` names a file in it, and a word that is a path in the folder may be meant as one.
-fn revision(walker: &mut Walker<'_>, text: &Text) {
+fn revision(walker: &mut Walker<'_>, text: &Text, touch: Touch) {
     let Some(known) = text.as_known() else {
         return walker.unknown(format!("the revision `{}` is not known before it runs", text.shown()));
     };
@@ -124,15 +136,33 @@ fn revision(walker: &mut Walker<'_>, text: &Text) {
         let whole = if relative { path.to_owned() } else { format!("{}/{path}", walker.scene.place.root) };
         return walker.read(&Text::known(whole));
     }
+    // No revision looks like this.
+    if known.starts_with(['/', '~']) || known.starts_with("./") || known.starts_with("../") || known == ".." {
+        return named(walker, text, touch);
+    }
     for spot in walker.spots(text) {
         let Spot::At(path) = spot else { continue };
         let kind = Question::Kind { path: path.clone() };
         match walker.scene.facts.text(&kind) {
+            Some("file" | "folder") if touch == Touch::Write => walker.note(Effect::write(path)),
             Some("file") => walker.note(Effect::read(path)),
             Some("folder") => walker.note(Effect::List { path, deep: true, glob: false }),
             _ => {}
         }
         walker.ask(kind);
+    }
+}
+
+/// The file that `git config` writes, where that is not the repository's own.
+fn writes_settings(walker: &mut Walker<'_>, reading: &Reading) {
+    let file = reading.given.iter().find(|given| given.name == "--file").and_then(|given| given.values.first());
+    if let Some((_, file)) = file {
+        walker.written(file);
+    } else if reading.has("--global") {
+        let home = walker.scene.place.home.clone();
+        walker.note(Effect::write(format!("{home}/.gitconfig")));
+    } else if reading.has("--system") {
+        walker.note(Effect::write("/etc/gitconfig"));
     }
 }
 
@@ -168,11 +198,8 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
         ["config", ..] => {
             let sets = operand(0).is_some_and(|key| key.starts_with("remote.") || key.starts_with("url."));
             walker.state.remotes_changed |= sets && reading.operands.len() > 1;
-            if reading.operands.len() > 1 && (reading.has("--global") || reading.has("--system")) {
-                let home = &walker.scene.place.home;
-                let file =
-                    if reading.has("--global") { format!("{home}/.gitconfig") } else { "/etc/gitconfig".to_owned() };
-                walker.note(Effect::write(file));
+            if doing.deeds.contains(&Deed::Changes) {
+                writes_settings(walker, reading);
             }
         }
         ["ls-files"] => {
