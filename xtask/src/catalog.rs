@@ -4,7 +4,8 @@ use crate::cargo;
 use crate::workspace::Workspace;
 
 /// What the binary is asked, and the page its answer is.
-const PAGES: &[(&[&str], &str)] = &[(&["tools", "catalog"], "docs/tools.md")];
+const PAGES: &[(&[&str], &str)] =
+    &[(&["tools", "catalog"], "docs/tools.md"), (&["policy", "commands"], "docs/commands.md")];
 
 /// The package of the binary.
 const BINARY: &str = "checkrein-cli";

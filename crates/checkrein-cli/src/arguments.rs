@@ -190,6 +190,8 @@ pub(crate) enum Policy {
     Lint(PolicyLint),
     /// Let the policy that a project brings allow things as well
     Trust(PolicyTrust),
+    /// Print the page docs/commands.md
+    Commands,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! The decision suites, each call its own reported test: `cases.jsonl`, 403 calls made from public reports of permission
-//! layers deciding wrongly, against the six policies beside it; and `seed.json` against the policy that ships as an example.
+//! layers deciding wrongly, against the six policies beside it; `more.jsonl`, further calls of the same kinds, written from
+//! the words of those policies; and `seed.json` against the policy that ships as an example.
 //!
 //! Shows R1-R5, R8-R16, R19, R20, R88: one pure function over tool name and arguments decides every recorded call, and
 //! wrapping, spacing, quoting, dot segments, links and absolute program paths never weaken a deny.
@@ -26,6 +27,11 @@ fn main() {
     let cases = Arc::new(Mutex::new(Suite::new(support::judge(world))));
     trials.extend(all.into_iter().map(|fixture| trial(fixture, &cases)));
 
+    let Fixtures { world, all } = read("more.jsonl", include_str!("decisions/more.jsonl"));
+    assert!(all.len() >= 1_800, "cases are only ever added");
+    let more = Arc::new(Mutex::new(Suite::new(support::judge(world))));
+    trials.extend(all.into_iter().map(|fixture| trial(fixture, &more)));
+
     let Fixtures { all, .. } = read("seed.json", include_str!("decisions/seed.json"));
     assert!(all.len() >= 31, "fixtures are only ever added");
     let text = include_str!("../policies/seed.toml").to_owned();
@@ -42,7 +48,7 @@ fn main() {
     trials.extend(all.into_iter().map(|fixture| trial(fixture, &seed)));
 
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
-    for (name, suite) in [("cases", &cases), ("seed", &seed)] {
+    for (name, suite) in [("cases", &cases), ("more", &more), ("seed", &seed)] {
         let report = &suite.lock().unwrap_or_else(PoisonError::into_inner).report;
         let count = |score| report.count(score);
         eprintln!(

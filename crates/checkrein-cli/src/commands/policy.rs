@@ -1,6 +1,7 @@
 //! `policy`: ask it about one call, or about recorded ones; find what it does not do.
 
 mod check;
+mod commands;
 mod lint;
 mod test;
 mod trust;
@@ -20,6 +21,7 @@ pub(super) fn run(arguments: Policy, context: &Context) -> Result<u8, HarnessErr
         Policy::Test(arguments) => test::run(&arguments, context),
         Policy::Lint(arguments) => lint::run(&arguments, context),
         Policy::Trust(arguments) => trust::run(&arguments, context),
+        Policy::Commands => commands::run(context),
     }
 }
 

@@ -7,7 +7,7 @@ use checkrein_contract::{Deed, Effect, Question};
 use super::flow::Flow;
 use super::places::Spot;
 use super::simple::is_name;
-use super::state::{Folders, Variable};
+use super::state::{Folders, Otherwise, Variable};
 use super::value::{Field, Text};
 use super::walk::Walker;
 
@@ -113,13 +113,12 @@ impl Walker<'_> {
     /// `certain`: it can not fail, as far as is known.
     fn move_to(&mut self, folders: Folders, certain: bool) {
         let before = std::mem::replace(&mut self.state.folders, folders);
-        if !certain {
-            let mut failed = before.clone();
-            if let Some(otherwise) = self.state.otherwise.take() {
-                failed.merge(&otherwise);
-            }
-            self.state.otherwise = Some(failed);
+        let mut failed = Otherwise { folders: before.clone(), likely: !certain };
+        if let Some(otherwise) = self.state.otherwise.take() {
+            failed.folders.merge(&otherwise.folders);
+            failed.likely |= otherwise.likely;
         }
+        self.state.otherwise = Some(failed);
         self.state.previous = Some(before);
     }
 
@@ -317,8 +316,7 @@ fn printf(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     }
     if rest.first().is_some_and(|field| field.text.as_known() == Some("--")) {
         rest = rest.get(1..).unwrap_or_default();
-    }
-    if rest.first().is_some_and(|field| field.text.may_be_option()) {
+    } else if rest.first().is_some_and(|field| field.text.may_be_option()) {
         walker.unknown(format!(
             "`{}` could be an option of `printf`",
             rest.first().map_or(String::new(), |f| f.text.shown())

@@ -137,7 +137,10 @@ pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
             for glob in globs {
                 match glob.strip_prefix('!') {
                     // A name leaves out files and folders alike.
-                    Some(name) if !name.contains('/') => skips.without.extend([name.to_owned(), format!("{name}/")]),
+                    Some(name) if !name.trim_start_matches("**/").contains('/') => {
+                        let name = name.trim_start_matches("**/");
+                        skips.without.extend([name.to_owned(), format!("{name}/")]);
+                    }
                     Some(_) => {}
                     None => skips.names.push(glob),
                 }

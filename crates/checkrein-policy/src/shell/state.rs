@@ -33,6 +33,14 @@ impl Folders {
     }
 }
 
+/// The other end of a `cd`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Otherwise {
+    pub(crate) folders: Folders,
+    /// It may well come to that. A `cd` into a folder that is there fails only in the branch that is for it.
+    pub(crate) likely: bool,
+}
+
 /// A variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Variable {
@@ -73,7 +81,7 @@ impl Variable {
 pub(crate) struct State {
     pub(crate) folders: Folders,
     /// Where the shell would be had the last `cd` failed.
-    pub(crate) otherwise: Option<Folders>,
+    pub(crate) otherwise: Option<Otherwise>,
     /// Where `cd -` leads.
     pub(crate) previous: Option<Folders>,
     pub(crate) variables: BTreeMap<String, Variable>,
@@ -99,7 +107,10 @@ impl State {
         }
         self.folders.merge(&other.folders);
         match (&mut self.otherwise, &other.otherwise) {
-            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (Some(mine), Some(theirs)) => {
+                mine.folders.merge(&theirs.folders);
+                mine.likely |= theirs.likely;
+            }
             (None, Some(theirs)) => self.otherwise = Some(theirs.clone()),
             (_, None) => {}
         }

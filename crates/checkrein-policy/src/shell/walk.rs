@@ -7,7 +7,7 @@ use checkrein_contract::{Deed, Effect, Foreseen, Question, Run};
 use checkrein_shell::{Arm, Command, Joiner, Kind, Pipeline, Script, Statement, Word};
 
 use super::flow::Flow;
-use super::state::{Folders, State, Variable};
+use super::state::{Folders, Otherwise, State, Variable};
 use super::value::Text;
 use crate::Scene;
 
@@ -162,6 +162,8 @@ impl<'a> Walker<'a> {
     pub(super) fn script(&mut self, script: &Script) {
         let mut all = Flow::Nothing;
         for statement in &script.statements {
+            // Whether the last `cd` of the statement before worked is not known any more.
+            self.settle();
             self.statement(statement);
             all = all.then(std::mem::replace(&mut self.output, Flow::Nothing));
         }
@@ -178,8 +180,6 @@ impl<'a> Walker<'a> {
             self.state.keep_from_child(&after);
         } else {
             self.chain(statement);
-            // Whether the last `cd` worked is not known any more.
-            self.settle();
         }
     }
 
@@ -194,7 +194,7 @@ impl<'a> Walker<'a> {
                 Joiner::And => self.state.otherwise = None,
                 Joiner::Or => {
                     if let Some(otherwise) = self.state.otherwise.take() {
-                        self.state.folders = otherwise;
+                        self.state.folders = otherwise.folders;
                     }
                 }
             }
@@ -205,10 +205,8 @@ impl<'a> Walker<'a> {
                 self.settle();
                 self.state.merge(&skipped);
             } else {
-                let mut skipped = skipped;
-                if let Some(otherwise) = skipped.otherwise.take() {
-                    skipped.folders = otherwise;
-                    self.remember_failure(&skipped);
+                if let Some(otherwise) = skipped.otherwise {
+                    self.remember_failure(otherwise);
                 }
             }
         }
@@ -216,16 +214,19 @@ impl<'a> Walker<'a> {
     }
 
     /// Where the shell is if something in an `&&` chain failed.
-    fn remember_failure(&mut self, skipped: &State) {
+    fn remember_failure(&mut self, failed: Otherwise) {
         match &mut self.state.otherwise {
-            Some(otherwise) => otherwise.merge(&skipped.folders),
-            None => self.state.otherwise = Some(skipped.folders.clone()),
+            Some(otherwise) => {
+                otherwise.folders.merge(&failed.folders);
+                otherwise.likely |= failed.likely;
+            }
+            None => self.state.otherwise = Some(failed),
         }
     }
 
     fn settle(&mut self) {
-        if let Some(otherwise) = self.state.otherwise.take() {
-            self.state.folders.merge(&otherwise);
+        if let Some(otherwise) = self.state.otherwise.take().filter(|otherwise| otherwise.likely) {
+            self.state.folders.merge(&otherwise.folders);
         }
     }
 
@@ -333,7 +334,7 @@ impl<'a> Walker<'a> {
             let failed = {
                 let mut failed = self.state.clone();
                 if let Some(otherwise) = failed.otherwise.take() {
-                    failed.folders = otherwise;
+                    failed.folders = otherwise.folders;
                 }
                 failed
             };
@@ -447,6 +448,7 @@ impl<'a> Walker<'a> {
         self.active.push(index);
         let outer = std::mem::replace(&mut self.script, script);
         self.command(&body);
+        self.settle();
         self.script = outer;
         self.active.pop();
         self.depth -= 1;

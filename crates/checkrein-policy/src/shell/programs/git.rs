@@ -137,7 +137,12 @@ fn revision(walker: &mut Walker<'_>, text: &Text, touch: Touch) {
         return walker.read(&Text::known(whole));
     }
     // No revision looks like this.
-    if known.starts_with(['/', '~']) || known.starts_with("./") || known.starts_with("../") || known == ".." {
+    if known.starts_with(['/', '~'])
+        || known.starts_with("./")
+        || known.starts_with("../")
+        || known == ".."
+        || known.contains("/../")
+    {
         return named(walker, text, touch);
     }
     for spot in walker.spots(text) {
@@ -151,6 +156,22 @@ fn revision(walker: &mut Walker<'_>, text: &Text, touch: Touch) {
         }
         walker.ask(kind);
     }
+}
+
+/// The names that `git ls-files` prints.
+fn listed(reading: &Reading) -> Vec<Text> {
+    let below = |path: &str, names: Vec<String>| {
+        let mut text = Text::from(path);
+        text.push(Piece::Below(names));
+        text
+    };
+    let one = |known: &str| match known.rsplit_once('/') {
+        _ if !known.contains(['*', '?', '[']) => below(known, Vec::new()),
+        Some((folder, name)) if !folder.contains(['*', '?', '[']) => below(folder, vec![name.to_owned()]),
+        _ => below(".", vec![known.rsplit('/').next().unwrap_or(known).to_owned()]),
+    };
+    let known: Option<Vec<Text>> = reading.operands.iter().map(|field| field.text.as_known().map(one)).collect();
+    known.filter(|roots| !roots.is_empty()).unwrap_or_else(|| vec![below(".", Vec::new())])
 }
 
 /// The file that `git config` writes, where that is not the repository's own.
@@ -202,11 +223,7 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
                 writes_settings(walker, reading);
             }
         }
-        ["ls-files"] => {
-            let mut here = Text::from(".");
-            here.push(Piece::Below(Vec::new()));
-            doing.output = Some(Flow::Names(vec![here]));
-        }
+        ["ls-files"] => doing.output = Some(Flow::Names(listed(reading))),
         _ => {}
     }
 }
