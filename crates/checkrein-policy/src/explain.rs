@@ -1,6 +1,6 @@
 //! What would have to change for a call to be allowed.
 
-use checkrein_contract::{Effect, Layer, Question, TraceStep, Verdict, Winner};
+use checkrein_contract::{Deed, Effect, Layer, Question, TraceStep, Verdict, Winner};
 
 /// What would have to change for this effect to be allowed, in one or a few lines; `None` where it is allowed already.
 pub fn needed(step: &TraceStep) -> Option<String> {
@@ -46,9 +46,11 @@ fn rule_for(effect: &Effect) -> Option<String> {
     let keys = match effect {
         Effect::Run(run) => {
             let words = if run.words.is_empty() { &run.argv } else { &run.words };
-            let head = words.iter().take_while(|word| *word != "--").filter(|word| !word.starts_with('-'));
-            let head: Vec<String> =
-                head.take(if run.words.is_empty() { 1 } else { 3 }).map(|word| quoted(word)).collect();
+            let end = words.iter().position(|word| word == "--").unwrap_or(1);
+            let head = words.iter().take(end).filter(|word| !word.starts_with('-'));
+            // What runs code is allowed for the code it was asked about.
+            let first = words.get(end + 1).filter(|_| run.deeds.contains(&Deed::Code));
+            let head: Vec<String> = head.chain(first).map(|word| quoted(word)).collect();
             let narrow = if run.modelled && run.deeds.is_empty() { "\n    read_only = true" } else { "" };
             format!("effect = \"run\"\n    words = [{}]{narrow}", head.join(", "))
         }

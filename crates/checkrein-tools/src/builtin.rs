@@ -11,12 +11,13 @@ mod write;
 use std::sync::Arc;
 
 use checkrein_gate::{AnyTool, Tool, Typed};
+use checkrein_policy::Models;
 use serde_json::Value;
 
-/// Every built-in tool with arguments that are valid for it.
-pub fn with_examples() -> Vec<(Arc<dyn AnyTool>, Vec<Value>)> {
+/// Every built-in tool with arguments that are valid for it. `models` say what programs do.
+pub fn with_examples(models: &Models) -> Vec<(Arc<dyn AnyTool>, Vec<Value>)> {
     vec![
-        entry(bash::Bash),
+        entry(bash::Bash { models: models.clone() }),
         entry(edit::Edit),
         entry(glob::Glob),
         entry(grep::Grep),
@@ -25,14 +26,14 @@ pub fn with_examples() -> Vec<(Arc<dyn AnyTool>, Vec<Value>)> {
     ]
 }
 
-/// Every built-in tool.
-pub fn builtin() -> Vec<Arc<dyn AnyTool>> {
-    with_examples().into_iter().map(|(tool, _)| tool).collect()
+/// Every built-in tool. `models` say what programs do.
+pub fn builtin(models: &Models) -> Vec<Arc<dyn AnyTool>> {
+    with_examples(models).into_iter().map(|(tool, _)| tool).collect()
 }
 
 /// The names of the built-in tools, sorted.
 pub fn builtin_names() -> Vec<String> {
-    let mut names: Vec<_> = builtin().iter().map(|tool| tool.definition().name.clone()).collect();
+    let mut names: Vec<_> = builtin(Models::built_in()).iter().map(|tool| tool.definition().name.clone()).collect();
     names.sort_unstable();
     names
 }
@@ -40,8 +41,8 @@ pub fn builtin_names() -> Vec<String> {
 /// The tool with which the harness itself checks a task's work. No model is ever offered it.
 ///
 /// Its arguments are a [`Check`](checkrein_contract::Check) as JSON.
-pub fn verify() -> Arc<dyn AnyTool> {
-    Typed::new(verify::Verify).host_only().shared()
+pub fn verify(models: &Models) -> Arc<dyn AnyTool> {
+    Typed::new(verify::Verify { models: models.clone() }).host_only().shared()
 }
 
 fn entry<T: Tool>(tool: T) -> (Arc<dyn AnyTool>, Vec<Value>) {

@@ -27,6 +27,7 @@ const KEY: &str = "CHECKREIN_IDEMPOTENCY_KEY";
 pub struct CommandTool {
     manifest: Manifest,
     folder: PathBuf,
+    models: Models,
     definition: Definition,
 }
 
@@ -34,7 +35,7 @@ impl CommandTool {
     /// A tool from its manifest. A program written as `./NAME` is the one in `folder`, which is the task's and not the
     /// workspace that the model may write to.
     #[expect(clippy::new_ret_no_self, reason = "a command tool is only ever used through the registry")]
-    pub fn new(manifest: Manifest, folder: PathBuf) -> Arc<dyn AnyTool> {
+    pub fn new(manifest: Manifest, folder: PathBuf, models: Models) -> Arc<dyn AnyTool> {
         let definition = Definition {
             name: manifest.name.clone(),
             description: manifest.description.clone(),
@@ -49,7 +50,7 @@ impl CommandTool {
             }),
             host_only: false,
         };
-        Arc::new(Self { manifest, folder, definition })
+        Arc::new(Self { manifest, folder, models, definition })
     }
 
     fn command(&self, approved: &Approved, context: &RunContext<'_>) -> Result<CommandSpec, Failure> {
@@ -140,7 +141,7 @@ impl AnyTool for CommandTool {
     }
 
     fn effects(&self, args: &Value, place: &Place, facts: &Facts) -> Foreseen {
-        self.manifest.foresee(None, &self.manifest.name, args, Scene { place, facts, models: Models::built_in() })
+        self.manifest.foresee(None, &self.manifest.name, args, Scene { place, facts, models: &self.models })
     }
 
     fn run<'a>(&'a self, approved: &'a Approved, context: RunContext<'a>) -> BoxFuture<'a, Result<Value, Failure>> {

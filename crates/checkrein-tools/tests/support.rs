@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use checkrein_contract::{BoxFuture, Call, Code, Digest, Finished, FinishedAs, Identity, Place};
 use checkrein_facts::HostFacts;
 use checkrein_gate::{After, AnyTool, Hook, HookFailure, Judged, Refused, Registry};
-use checkrein_policy::{Manifest, Variables};
+use checkrein_policy::{Manifest, Models, Variables};
 use checkrein_sandbox::Unconfined;
 use checkrein_testkit::{SpillFolder, Yes, policy};
 use checkrein_toml::Source;
@@ -90,8 +90,14 @@ impl World {
             fs::create_dir(made).unwrap();
         }
         let mut registry = Registry::new();
-        let command = manifest.map(|manifest| CommandTool::new(manifest, base.join("task")) as Arc<dyn AnyTool>);
-        for tool in checkrein_tools::builtin().into_iter().chain([checkrein_tools::verify()]).chain(command) {
+        let command = manifest.map(|manifest| {
+            CommandTool::new(manifest, base.join("task"), Models::built_in().clone()) as Arc<dyn AnyTool>
+        });
+        for tool in checkrein_tools::builtin(Models::built_in())
+            .into_iter()
+            .chain([checkrein_tools::verify(Models::built_in())])
+            .chain(command)
+        {
             registry.add_any(tool).unwrap();
         }
         let value = Arc::new(LastValue::default());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use checkrein_contract::Provider;
 use checkrein_gate::guards::RepeatedFailures;
 use checkrein_gate::{AnyTool, Guard, Registry};
-use checkrein_policy::Manifest;
+use checkrein_policy::{Manifest, Models};
 use checkrein_providers::{Script, ScriptProvider};
 use checkrein_session::tools::{registered, session_tools};
 use checkrein_toml::{FileError, Source, nearest};
@@ -31,14 +31,14 @@ pub(crate) fn guards() -> Vec<Arc<dyn Guard>> {
 }
 
 /// The tools of a session, registered. `wanted` is the task's list; `None` means all.
-pub(crate) fn registry(task: &Task) -> Result<Registry, HarnessError> {
+pub(crate) fn registry(task: &Task, models: &Models) -> Result<Registry, HarnessError> {
     let folder = task.folder.as_deref().unwrap_or(Path::new(""));
     let mut known: Vec<(String, Arc<dyn AnyTool>)> = Vec::new();
-    for tool in checkrein_tools::builtin() {
+    for tool in checkrein_tools::builtin(models) {
         known.push((tool.definition().name.clone(), tool));
     }
     for manifest in &task.manifests {
-        known.push((manifest.name.clone(), command_tool(manifest, folder)));
+        known.push((manifest.name.clone(), command_tool(manifest, folder, models)));
     }
     let mut always = Vec::new();
     for tool in session_tools().into_iter().filter(|tool| tool.wanted(task.skills.len())) {
@@ -71,13 +71,13 @@ pub(crate) fn registry(task: &Task) -> Result<Registry, HarnessError> {
             return Err(HarnessError::Task(message));
         }
     }
-    registry.add_any(checkrein_tools::verify())?;
+    registry.add_any(checkrein_tools::verify(models))?;
     Ok(registry)
 }
 
-fn command_tool(manifest: &Manifest, folder: &Path) -> Arc<dyn AnyTool> {
+fn command_tool(manifest: &Manifest, folder: &Path, models: &Models) -> Arc<dyn AnyTool> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-    CommandTool::new(manifest.clone(), folder)
+    CommandTool::new(manifest.clone(), folder, models.clone())
 }
 
 fn unknown_tool<'a>(named: &NamedTool, known: impl Iterator<Item = &'a str>) -> HarnessError {

@@ -6,6 +6,7 @@ use checkrein_contract::{Digest, Layer, PolicySource};
 use checkrein_policy::{Policy, floor};
 
 use crate::HarnessError;
+use crate::policy_folder::texts;
 use crate::task::read;
 
 /// The policy of the machine.
@@ -28,6 +29,8 @@ paths = [\"{spill}/**\"]
 pub struct PolicyFiles {
     /// Managed and user layers, as they were read.
     pub sources: Vec<PolicySource>,
+    /// Command models of the person, by file.
+    pub commands: Vec<(String, String)>,
     /// Digests of policies, found in projects, that the person trusts as they are.
     pub trusted: Vec<String>,
 }
@@ -47,7 +50,8 @@ impl PolicyFiles {
             sources.push(PolicySource { layer, file: path.display().to_string(), text, only_tightens: false });
         }
         let trusted = config.map(crate::trust::digests).transpose()?.unwrap_or_default();
-        Ok(Self { sources, trusted })
+        let commands = config.map(|folder| texts(&folder.join("commands"))).transpose()?.unwrap_or_default();
+        Ok(Self { sources, commands, trusted })
     }
 
     /// All layers of a session: floor, machine, person, task; the default where nobody has any; the harness's own.

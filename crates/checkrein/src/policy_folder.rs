@@ -49,15 +49,21 @@ impl PolicyFolder {
 /// # Errors
 /// The first mistake in one of its files.
 pub fn models(folder: &Path) -> Result<Models, HarnessError> {
-    let mut files = Vec::new();
-    for path in toml_files(folder)? {
-        files.push((path.display().to_string(), read(&path)?));
-    }
-    if files.is_empty() {
+    models_of(&texts(folder)?)
+}
+
+/// The command models that ship, with further ones, each a file's name and text.
+pub(crate) fn models_of<'a>(files: impl IntoIterator<Item = &'a (String, String)>) -> Result<Models, HarnessError> {
+    let sources: Vec<Source<'_>> = files.into_iter().map(|(file, text)| Source { file, text }).collect();
+    if sources.is_empty() {
         return Ok(Models::built_in().clone());
     }
-    let sources: Vec<Source<'_>> = files.iter().map(|(file, text)| Source { file, text }).collect();
     Ok(Models::built_in().with(&sources)?)
+}
+
+/// The TOML files of a folder with their texts, by name; none where there is no such folder.
+pub(crate) fn texts(folder: &Path) -> Result<Vec<(String, String)>, HarnessError> {
+    toml_files(folder)?.iter().map(|path| Ok((path.display().to_string(), read(path)?))).collect()
 }
 
 /// The TOML files of a folder, by name; none where there is no such folder.

@@ -19,6 +19,7 @@ use crate::home::{FolderSpill, StateFolder, Taken};
 use crate::log::SessionLog;
 use crate::observer::{Asker, Observer};
 use crate::policies::{PolicyFiles, check_tool_names};
+use crate::policy_folder::models_of;
 use crate::task::{Task, WorkspaceMode, from_folder};
 use crate::{HarnessError, workspace};
 
@@ -231,7 +232,8 @@ impl Harness {
     }
 
     fn registry(&self, task: &Task) -> Result<Registry, HarnessError> {
-        let mut registry = defaults::registry(task)?;
+        let models = models_of(self.policies.commands.iter().chain(&task.commands))?;
+        let mut registry = defaults::registry(task, &models)?;
         for tool in &self.extensions.tools {
             registry.add_any(Arc::clone(tool))?;
         }
@@ -315,7 +317,7 @@ fn session_of(parts: Parts) -> Session {
         cancel: CancellationToken::new(),
         retry: None,
         _taken: parts.taken,
-        checker: checkrein_tools::verify().definition().name.clone(),
+        checker: checkrein_tools::verify(checkrein_policy::Models::built_in()).definition().name.clone(),
     }
 }
 

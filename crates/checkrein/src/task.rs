@@ -29,6 +29,8 @@ pub struct Task {
     pub tools: Option<Vec<NamedTool>>,
     /// Command tools of the folder.
     pub manifests: Vec<Manifest>,
+    /// Command models of the folder (`commands/*.toml`), by file.
+    pub commands: Vec<(String, String)>,
     /// Skills of the folder.
     pub skills: Vec<Skill>,
     /// Where the session works.

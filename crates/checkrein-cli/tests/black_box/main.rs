@@ -11,5 +11,6 @@ mod kills;
 mod looping;
 mod pauses;
 mod places;
+mod policy;
 mod terminal;
 mod words;

@@ -255,7 +255,7 @@ impl Matcher for Paths {
     fn never(&self) -> Option<String> {
         let odd = self.paths.texts.iter().find(|text| {
             let inner = text.trim_start_matches('/');
-            text.len() > 1 && text.ends_with('/') || inner.split('/').any(|name| matches!(name, "" | "." | ".."))
+            *text != "/" && (text.ends_with('/') || inner.split('/').any(|name| matches!(name, "" | "." | "..")))
         });
         odd.map(|text| format!("`{text}` names no path: paths have no `.`, `..`, doubled or trailing slash"))
     }

@@ -16,7 +16,9 @@ const DEFAULT_SECONDS: u64 = 120;
 const MARGIN_MS: u64 = 10_000;
 
 /// The tool.
-pub(crate) struct Bash;
+pub(crate) struct Bash {
+    pub(crate) models: Models,
+}
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +69,7 @@ impl Tool for Bash {
     }
 
     fn effects(&self, input: &Input, place: &Place, facts: &Facts) -> Foreseen {
-        shell::foresee(&input.command, Scene { place, facts, models: Models::built_in() })
+        shell::foresee(&input.command, Scene { place, facts, models: &self.models })
     }
 
     fn run<'a>(

@@ -23,7 +23,9 @@ const MAX_DETAIL_BYTES: usize = 4_000;
 const MAX_QUOTED: usize = 200;
 
 /// The tool.
-pub(crate) struct Verify;
+pub(crate) struct Verify {
+    pub(crate) models: Models,
+}
 
 /// One of the forms of a check: `run`, or `file` with `contains`, or `json` with `pointer` and `equals`.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -109,7 +111,7 @@ impl Tool for Verify {
     fn effects(&self, input: &Input, place: &Place, facts: &Facts) -> Foreseen {
         Foreseen::of(vec![match input.check() {
             Some(Check::Run { run }) => {
-                return shell::foresee_words(&run, Scene { place, facts, models: Models::built_in() });
+                return shell::foresee_words(&run, Scene { place, facts, models: &self.models });
             }
             Some(Check::File { file: path, .. } | Check::Json { json: path, .. }) => {
                 Effect::read(in_workspace(&path, place))

@@ -71,6 +71,7 @@ pub fn from_words(words: &str, project: &Path) -> Result<Task, HarnessError> {
         policy,
         tools: None,
         manifests: Vec::new(),
+        commands: Vec::new(),
         skills: Vec::new(),
         workspace: WorkspaceMode::InPlace,
         control_files: Vec::new(),
@@ -105,7 +106,7 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
     let mut control_files = vec![PathBuf::from(TASK_FILE)];
     control_files.extend(file.script.iter().chain(&file.policy).map(|path| plain(path.get_ref())));
     let mut protected = control_files.clone();
-    protected.push(PathBuf::from("tools"));
+    protected.extend(["tools", "commands"].map(PathBuf::from));
     protected.extend(file.skills.iter().map(|skill| plain(skill.get_ref())));
     let programs = manifests.iter().filter_map(|manifest| manifest.argv.as_ref()?.first());
     protected.extend(programs.filter(|program| program.starts_with("./")).map(|program| plain(program)));
@@ -126,6 +127,7 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
         policy: loader.policy(file.policy.as_ref())?,
         tools: file.tools.map(|tools| tools.into_iter().map(|tool| named(source, &tool)).collect()),
         manifests,
+        commands: crate::policy_folder::texts(&folder.join("commands"))?,
         skills,
         workspace: match file.workspace.as_ref().map(|w| (w.get_ref().as_str(), w)) {
             None | Some(("in-place", _)) => WorkspaceMode::InPlace,

@@ -182,11 +182,13 @@ fn details(step: &TraceStep) -> Vec<String> {
     details
 }
 
+const UNKNOWN: &str = "could not be found out";
+
 /// The answers that say more than the question, for people.
 fn shown_facts(facts: &Facts) -> Vec<String> {
     let shown = facts.iter().filter_map(|(question, answer)| {
         let answer = match answer {
-            None => "could not be found out".to_owned(),
+            None => UNKNOWN.to_owned(),
             Some(Finding::Text(text)) => text.clone(),
             Some(Finding::List(list)) if list.is_empty() => return None,
             Some(Finding::List(list)) if list.len() > 5 => {
@@ -204,6 +206,7 @@ fn shown_facts(facts: &Facts) -> Vec<String> {
             Question::CaseFolding { path } => format!("{path} {answer} case"),
             Question::Addresses { host } => format!("{host} is at {answer}"),
             Question::GitHelpers { folder } => format!("the repository at {folder} starts {answer}"),
+            Question::GitFolder { .. } if answer == UNKNOWN => return None,
             Question::GitFolder { folder } => format!("the repository at {folder} is kept in {answer}"),
             Question::Changed { path } => format!("{path}: {answer} since the session began"),
             Question::Digest { path } => format!("{path} has the digest {answer}"),
