@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod cargo;
 mod catalog;
+mod long;
 mod requirements;
 mod rust;
 mod stages;
@@ -60,6 +61,27 @@ enum Command {
     },
     /// Run the benchmarks
     Bench,
+    /// Compare the parser with real bash over many scripts
+    Oracle {
+        /// How many
+        #[arg(long, default_value_t = 30_000)]
+        scripts: u32,
+        /// Where the dice start
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Fuzz what a command line would do, on the nightly compiler
+    Fuzz {
+        /// For how long
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
+    /// Change the deciding code in small ways and see tests fail
+    Mutants {
+        /// Which part of them, K/N counted from 0
+        #[arg(long, default_value = "0/20")]
+        shard: String,
+    },
     /// Take each stage out of a copy of the gate and see its tests fail
     Stages {
         /// Only this stage
@@ -85,6 +107,9 @@ fn main() -> ExitCode {
         Command::Requirements { check } => requirements::run(&workspace, check),
         Command::Catalog { check } => catalog::run(&workspace, check),
         Command::Bench => bench::run(&workspace),
+        Command::Oracle { scripts, seed } => long::oracle(&workspace, scripts, seed),
+        Command::Fuzz { seconds } => long::fuzz(&workspace, seconds),
+        Command::Mutants { shard } => long::mutants(&workspace, &shard),
         Command::Stages { only, build } => stages::run(&workspace, only.as_deref(), build),
     })
 }
