@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod cargo;
 mod catalog;
+mod corpus;
 mod long;
 mod requirements;
 mod rust;
@@ -61,6 +62,15 @@ enum Command {
     },
     /// Run the benchmarks
     Bench,
+    /// Judge what others collected: the labelled commands of another guard, or command lines of this machine
+    Corpus {
+        /// Command lines of this machine instead
+        #[arg(long)]
+        lines: bool,
+        /// Also print each difference, or each line that is not understood
+        #[arg(long)]
+        verbose: bool,
+    },
     /// Compare the parser with real bash over many scripts
     Oracle {
         /// How many
@@ -107,6 +117,7 @@ fn main() -> ExitCode {
         Command::Requirements { check } => requirements::run(&workspace, check),
         Command::Catalog { check } => catalog::run(&workspace, check),
         Command::Bench => bench::run(&workspace),
+        Command::Corpus { lines, verbose } => corpus::run(&workspace, lines, verbose),
         Command::Oracle { scripts, seed } => long::oracle(&workspace, scripts, seed),
         Command::Fuzz { seconds } => long::fuzz(&workspace, seconds),
         Command::Mutants { shard } => long::mutants(&workspace, &shard),

@@ -1,46 +1,140 @@
 //! Brace expansion: `{a,b}` and `{1..3}`. It is about the text of a word alone, so it can be done without running
 //! anything.
 
-use crate::{Part, Word};
+use crate::{Operation, Part, Word};
 
-/// Deeper braces are not expanded but given up on.
+/// Words in which more open than this are given up on: each opening may have to be looked for up to the end.
+const MOST_OPEN: usize = 200;
+
+/// Braces that nest deeper are given up on.
 const DEEPEST: usize = 60;
 
 /// The words that bash makes of one, before anything else in it is expanded. A word without braces comes out as it is.
 ///
-/// `None` where more than `most` words would come out, or where braces nest absurdly deep.
+/// `None` where more than `most` words would come out, where there are absurdly many braces, and where a variable stands
+/// next to a brace and would get a longer name: to bash, `$x{1,2}` is `$x1 $x2`.
 #[must_use]
 pub fn expand_braces(word: &Word, most: usize) -> Option<Vec<Word>> {
-    if !word.parts.iter().any(|part| matches!(part, Part::Bare(text) if text.contains('{'))) {
+    let open: usize = word.parts.iter().map(|part| if let Part::Bare(text) = part { openings(text) } else { 0 }).sum();
+    if open == 0 {
         return (most > 0).then(|| vec![word.clone()]);
     }
-    let pattern = pattern(&word.parts)?;
-    if count(&pattern) > most {
+    if open > MOST_OPEN {
         return None;
     }
-    let words = all(&pattern).into_iter().map(|items| Word { parts: parts(items), span: word.span });
-    Some(words.collect())
+    let mut text = Vec::new();
+    for part in &word.parts {
+        match part {
+            Part::Bare(bare) => text.extend(bare.chars().map(Item::Letter)),
+            part => text.push(Item::Part(part)),
+        }
+    }
+    if text.windows(2).any(|two| matches!(two, [Item::Part(part), Item::Letter('{' | '}' | ',')] if is_variable(part)))
+    {
+        return None;
+    }
+    let words = expand(&text, most, 0)?;
+    Some(words.into_iter().map(|items| Word { parts: parts(items), span: word.span }).collect())
 }
 
-/// A word as brace expansion sees it: things one after the other.
-type Sequence<'w> = Vec<Node<'w>>;
-
-/// One of them.
-#[derive(Clone)]
-enum Node<'w> {
-    /// A character, or a part in which braces mean nothing.
-    Item(Item<'w>),
-    /// `{A,B}`.
-    Choice(Vec<Sequence<'w>>),
-    /// `{1..3}`.
-    Range(Range),
+fn openings(text: &str) -> usize {
+    text.bytes().filter(|&byte| byte == b'{').count()
 }
 
-/// What comes out unchanged.
+/// `$NAME`; or `${NAME}`, which looks the same in the tree.
+fn is_variable(part: &Part) -> bool {
+    matches!(part, Part::Parameter(parameter) if matches!(parameter.operation, Operation::Plain))
+}
+
+/// A word as brace expansion sees it: characters, and parts in which braces mean nothing.
 #[derive(Clone, Copy)]
 enum Item<'w> {
     Letter(char),
     Part(&'w Part),
+}
+
+fn is(text: &[Item<'_>], at: usize, wanted: char) -> bool {
+    matches!(text.get(at), Some(Item::Letter(letter)) if *letter == wanted)
+}
+
+/// All words of a text, or `None` where there are more than `most`.
+fn expand<'w>(text: &[Item<'w>], most: usize, depth: usize) -> Option<Vec<Vec<Item<'w>>>> {
+    if depth > DEEPEST {
+        return None;
+    }
+    let mut words = vec![Vec::new()];
+    let mut rest = text;
+    while let Some((open, close)) = first_pair(rest) {
+        let (before, behind) = (rest.get(..open)?, rest.get(close + 1..)?);
+        let inside = rest.get(open + 1..close)?;
+        let ends = if inside.iter().any(|item| matches!(item, Item::Letter(','))) {
+            let mut ends = Vec::new();
+            for element in elements(inside) {
+                ends.extend(expand(element, most, depth + 1)?);
+            }
+            ends
+        } else {
+            match Range::of(inside) {
+                Some(range) if range.count() > most => return None,
+                Some(range) => range.texts().map(|text| text.chars().map(Item::Letter).collect()).collect(),
+                // Plain text, braces and all.
+                None => vec![rest.get(open..=close)?.to_vec()],
+            }
+        };
+        if words.len().saturating_mul(ends.len()) > most {
+            return None;
+        }
+        words = words
+            .iter()
+            .flat_map(|word| ends.iter().map(move |end| word.iter().chain(before).chain(end).copied().collect()))
+            .collect();
+        rest = behind;
+    }
+    for word in &mut words {
+        word.extend_from_slice(rest);
+    }
+    (words.len() <= most).then_some(words)
+}
+
+/// The first brace that is closed, and where. At the front of a text, `{}` is none.
+fn first_pair(text: &[Item<'_>]) -> Option<(usize, usize)> {
+    (0..text.len())
+        .filter(|&at| is(text, at, '{') && !(at == 0 && is(text, 1, '}')))
+        .find_map(|open| Some((open, closing(text, open)?)))
+}
+
+/// Where the brace at `open` is closed. A `}` with no comma and no `..` in front of it does not close it.
+fn closing(text: &[Item<'_>], open: usize) -> Option<usize> {
+    let mut level = 0_usize;
+    let mut divided = false;
+    for at in open + 1..text.len() {
+        let Some(Item::Letter(letter)) = text.get(at) else { continue };
+        match letter {
+            '}' if level == 0 && divided => return Some(at),
+            '{' => level += 1,
+            '}' => level = level.saturating_sub(1),
+            ',' if level == 0 => divided = true,
+            '.' if level == 0 && is(text, at + 1, '.') && !is(text, at + 2, '}') => divided = true,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What stands between the commas.
+fn elements<'t, 'w>(inside: &'t [Item<'w>]) -> Vec<&'t [Item<'w>]> {
+    let mut level = 0_usize;
+    inside
+        .split(|item| {
+            match item {
+                Item::Letter('{') => level += 1,
+                Item::Letter('}') => level = level.saturating_sub(1),
+                Item::Letter(',') => return level == 0,
+                _ => {}
+            }
+            false
+        })
+        .collect()
 }
 
 /// `{FIRST..LAST..STEP}`.
@@ -55,141 +149,43 @@ struct Range {
     width: usize,
 }
 
-/// A `{` whose `}` has not come yet.
-#[derive(Default)]
-struct Open<'w> {
-    /// The elements up to the last comma.
-    elements: Vec<Sequence<'w>>,
-    /// The one behind it.
-    last: Sequence<'w>,
-}
-
-fn pattern(parts: &[Part]) -> Option<Sequence<'_>> {
-    let mut stack: Vec<Open<'_>> = vec![Open::default()];
-    for part in parts {
-        let Part::Bare(text) = part else {
-            stack.last_mut()?.last.push(Node::Item(Item::Part(part)));
-            continue;
-        };
-        for letter in text.chars() {
-            let nested = stack.len() > 1;
-            match letter {
-                '{' if stack.len() > DEEPEST => return None,
-                '{' => stack.push(Open::default()),
-                ',' if nested => {
-                    let open = stack.last_mut()?;
-                    let element = std::mem::take(&mut open.last);
-                    open.elements.push(element);
-                }
-                '}' if nested => {
-                    let closed = close(stack.pop()?);
-                    stack.last_mut()?.last.extend(closed);
-                }
-                letter => stack.last_mut()?.last.push(Node::Item(Item::Letter(letter))),
-            }
-        }
-    }
-    // What is still open is plain text.
-    while stack.len() > 1 {
-        let Open { elements, last } = stack.pop()?;
-        let outer = &mut stack.last_mut()?.last;
-        outer.push(Node::Item(Item::Letter('{')));
-        for element in elements {
-            outer.extend(element);
-            outer.push(Node::Item(Item::Letter(',')));
-        }
-        outer.extend(last);
-    }
-    stack.pop().map(|whole| whole.last)
-}
-
-/// What `{...}` is, now that its `}` has come.
-fn close(open: Open<'_>) -> Sequence<'_> {
-    let Open { mut elements, last } = open;
-    if !elements.is_empty() {
-        elements.push(last);
-        return vec![Node::Choice(elements)];
-    }
-    if let Some(range) = range(&last) {
-        return vec![Node::Range(range)];
-    }
-    let mut plain = Vec::with_capacity(last.len() + 2);
-    plain.push(Node::Item(Item::Letter('{')));
-    plain.extend(last);
-    plain.push(Node::Item(Item::Letter('}')));
-    plain
-}
-
-fn range(inside: &[Node<'_>]) -> Option<Range> {
-    // Longer than two numbers and a step it can not be.
-    if inside.len() > 80 {
-        return None;
-    }
-    let letters = inside.iter().map(|node| match node {
-        Node::Item(Item::Letter(letter)) => Some(*letter),
-        _ => None,
-    });
-    let text = letters.collect::<Option<String>>()?;
-    let mut fields = text.splitn(3, "..");
-    let (first, last) = (fields.next()?, fields.next()?);
-    let step = match fields.next() {
-        Some(step) => number(step)?.unsigned_abs(),
-        None => 1,
-    };
-    let step = step.max(1);
-    if let (Some(from), Some(to)) = (number(first), number(last)) {
-        let padded = |text: &str| {
-            let digits = text.trim_start_matches(['-', '+']);
-            digits.len() > 1 && digits.starts_with('0')
-        };
-        let width = if padded(first) || padded(last) { first.len().max(last.len()) } else { 0 };
-        return Some(Range { first: from, last: to, step, letters: false, width });
-    }
-    let letter = |text: &str| match text.as_bytes() {
-        [letter] if letter.is_ascii_alphabetic() => Some(i64::from(*letter)),
-        _ => None,
-    };
-    Some(Range { first: letter(first)?, last: letter(last)?, step, letters: true, width: 0 })
-}
-
-fn number(text: &str) -> Option<i64> {
-    text.parse().ok()
-}
-
-/// How many words come out.
-fn count(sequence: &[Node<'_>]) -> usize {
-    sequence.iter().fold(1_usize, |words, node| {
-        let here = match node {
-            Node::Item(_) => return words,
-            Node::Choice(elements) => elements.iter().fold(0_usize, |sum, element| sum.saturating_add(count(element))),
-            Node::Range(range) => usize::try_from(range.first.abs_diff(range.last) / range.step)
-                .map_or(usize::MAX, |steps| steps.saturating_add(1)),
-        };
-        words.saturating_mul(here)
-    })
-}
-
-/// All words, in bash's order.
-fn all<'w>(sequence: &[Node<'w>]) -> Vec<Vec<Item<'w>>> {
-    let mut words: Vec<Vec<Item<'w>>> = vec![Vec::new()];
-    for node in sequence {
-        let ends: Vec<Vec<Item<'w>>> = match node {
-            Node::Item(item) => {
-                words.iter_mut().for_each(|word| word.push(*item));
-                continue;
-            }
-            Node::Choice(elements) => elements.iter().flat_map(|element| all(element)).collect(),
-            Node::Range(range) => range.texts().map(|text| text.chars().map(Item::Letter).collect()).collect(),
-        };
-        words = words
-            .iter()
-            .flat_map(|word| ends.iter().map(move |end| word.iter().chain(end).copied().collect()))
-            .collect();
-    }
-    words
-}
-
 impl Range {
+    fn of(inside: &[Item<'_>]) -> Option<Range> {
+        // Longer than two numbers and a step it can not be.
+        if inside.len() > 80 {
+            return None;
+        }
+        let letters = inside.iter().map(|item| match item {
+            Item::Letter(letter) => Some(*letter),
+            Item::Part(_) => None,
+        });
+        let text = letters.collect::<Option<String>>()?;
+        let mut fields = text.splitn(3, "..");
+        let (first, last) = (fields.next()?, fields.next()?);
+        let step = match fields.next() {
+            Some(step) => step.parse::<i64>().ok()?.unsigned_abs().max(1),
+            None => 1,
+        };
+        if let (Ok(from), Ok(to)) = (first.parse(), last.parse()) {
+            let padded = |text: &str| {
+                let digits = text.strip_prefix('-').unwrap_or(text);
+                digits.len() > 1 && digits.starts_with('0')
+            };
+            let width = if padded(first) || padded(last) { first.len().max(last.len()) } else { 0 };
+            return Some(Range { first: from, last: to, step, letters: false, width });
+        }
+        let letter = |text: &str| match text.as_bytes() {
+            [letter] if letter.is_ascii_alphabetic() => Some(i64::from(*letter)),
+            _ => None,
+        };
+        Some(Range { first: letter(first)?, last: letter(last)?, step, letters: true, width: 0 })
+    }
+
+    fn count(self) -> usize {
+        let steps = self.first.abs_diff(self.last) / self.step;
+        usize::try_from(steps).map_or(usize::MAX, |steps| steps.saturating_add(1))
+    }
+
     fn texts(self) -> impl Iterator<Item = String> {
         let steps = self.first.abs_diff(self.last) / self.step;
         (0..=steps).map(move |index| {

@@ -29,6 +29,8 @@ pub(crate) struct Reading {
     pub(crate) dashes: Option<usize>,
     /// What could not be read, for people.
     pub(crate) unknown: Vec<String>,
+    /// An option at the end has no value. In the words of a rule it stands for the option with any.
+    pub(crate) cut_short: bool,
 }
 
 /// Reads the arguments of a program (its own name left out). `None` where there is no table for it.
@@ -160,7 +162,8 @@ impl Reader<'_> {
         let prefix = text.prefix().to_owned();
         if text.is_known() {
             if table.numbers && prefix.get(1..).is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit())) {
-                return;
+                let table = self.reading.tables.len() - 1;
+                return self.reading.given.push(Given { name: prefix, values: Vec::new(), table });
             }
             if let Some((option, level)) = self.find(&prefix, table) {
                 return self.take(&option, None, level);
@@ -202,7 +205,8 @@ impl Reader<'_> {
             (Some(text), false) => {
                 values.extend(roles.next().map(|role| (*role, text)));
             }
-            (Some(_), true) => return self.unknown(format!("the option `{}` takes no value", option.name)),
+            (Some(text), true) if matches!(text.as_known(), Some("true" | "1" | "yes")) => {}
+            (Some(_), true) => self.unknown(format!("the option `{}` takes no value", option.name)),
             (None, _) if option.optional => roles = [].iter(),
             (None, _) => {}
         }
@@ -215,7 +219,9 @@ impl Reader<'_> {
                 break;
             }
             let Some((next, rest)) = self.rest.split_first() else {
-                return self.unknown(format!("the option `{}` has no value", option.name));
+                self.unknown(format!("the option `{}` has no value", option.name));
+                self.reading.cut_short = true;
+                break;
             };
             self.rest = rest;
             if next.many && !next.text.is_pattern() {

@@ -62,7 +62,8 @@ fn canonical(words: &[String]) -> Option<Vec<String>> {
     let (program, rest) = words.split_first()?;
     let fields: Vec<Field> = rest.iter().map(|word| Field::from(word.as_str())).collect();
     let reading = commands::read(Models::built_in(), shell::base_name(program), &fields)?;
-    reading.unknown.is_empty().then(|| reading.words())
+    let whole = reading.unknown.is_empty() || reading.cut_short && reading.unknown.len() == 1;
+    whole.then(|| reading.words())
 }
 
 fn build(context: &Context<'_>) -> Built {
@@ -148,7 +149,7 @@ impl Matcher for Words {
         if reading.tables.first().is_some_and(|table| table.neutral) {
             return Some(format!("`{}` only wraps another command, and it is that one which is judged", self.program));
         }
-        let why = reading.unknown.first()?;
+        let why = reading.unknown.first().filter(|_| !reading.cut_short)?;
         (self.leaning == Leaning::Loosens).then(|| format!("`{}` is not understood: {why}", argv.join(" ")))
     }
 }

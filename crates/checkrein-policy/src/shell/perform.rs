@@ -34,8 +34,8 @@ pub(super) struct Doing {
     pub(super) output: Option<Flow>,
     /// A script or code came from a word, so standard input is data.
     pub(super) fed: bool,
-    /// Something in its operands counts as `--force`.
-    pub(super) forced: bool,
+    /// Options that something in its operands counts as.
+    pub(super) implied: Vec<&'static str>,
 }
 
 impl Doing {
@@ -91,7 +91,7 @@ impl Walker<'_> {
             let run = Run {
                 program: bare.clone().unwrap_or_else(|| written.to_owned()),
                 argv: fields.iter().map(|field| field.text.shown()).collect(),
-                words: forced(canonical, doing.forced),
+                words: with_implied(canonical, &doing.implied),
                 modelled: bare.is_some(),
                 steered_by: steering(&doing.reading, &doing.deeds),
                 deeds: doing.deeds,
@@ -319,10 +319,10 @@ fn steering(reading: &Reading, deeds: &[Deed]) -> Vec<String> {
     steers.map(|given| given.name.clone()).collect()
 }
 
-/// The words with `--force` in front of the operands.
-fn forced(mut words: Vec<String>, forced: bool) -> Vec<String> {
-    if forced && let Some(at) = words.iter().position(|word| word == "--") {
-        words.insert(at, "--force".to_owned());
+/// The words with further options in front of the operands.
+fn with_implied(mut words: Vec<String>, implied: &[&str]) -> Vec<String> {
+    if let Some(at) = words.iter().position(|word| word == "--") {
+        words.splice(at..at, implied.iter().map(|option| (*option).to_owned()));
     }
     words
 }

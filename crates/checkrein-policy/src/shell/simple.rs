@@ -71,6 +71,10 @@ impl Walker<'_> {
 
     /// Runs words as a command: the first is its name.
     pub(super) fn run(&mut self, fields: &[Field]) {
+        self.deeper(|walker| walker.named(fields));
+    }
+
+    fn named(&mut self, fields: &[Field]) {
         let Some((first, arguments)) = fields.split_first() else { return };
         let Some(name) = first.text.as_known().map(str::to_owned) else {
             let shown = first.text.shown();

@@ -143,6 +143,16 @@ impl Text {
         for piece in other.0 {
             self.push(piece);
         }
+        // `x=$x$x`, over and over.
+        let bytes = |piece: &Piece| match piece {
+            Piece::Known(text) | Piece::Likely(text) | Piece::Glob(text) => text.len(),
+            // Small as they are, a thousand of them say no more than one.
+            Piece::Any { .. } | Piece::Below(_) => LONGEST / 64,
+        };
+        if self.0.iter().map(bytes).sum::<usize>() > LONGEST {
+            let downloaded = self.is_downloaded();
+            self.0 = vec![Piece::Any { shown: "...".to_owned(), downloaded }];
+        }
     }
 
     /// What stands behind the first `bytes` of its known beginning.
@@ -198,6 +208,9 @@ impl Text {
         out
     }
 }
+
+/// Longest text that is followed, bytes; as long as a script may be.
+const LONGEST: usize = 64 * 1024;
 
 /// What a number matches.
 const NUMBER: &str = "[0-9]*";

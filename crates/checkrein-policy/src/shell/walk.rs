@@ -14,6 +14,9 @@ use crate::Scene;
 /// Commands looked at in one call, those of loops and functions counted each time. The longest line a model may write
 /// (64 KiB of `a;`) has half as many as this times sixteen; nothing a person would approve has more than this.
 const MOST_STEPS: u32 = 4_096;
+/// How deep commands in commands are followed, whatever leads from one to the next: substitutions, groups, wrappers,
+/// scripts. What a thread's stack holds in a debug build is about twice that.
+const MOST_LEVELS: u32 = 80;
 /// How deep a script in a script in a script is followed, and functions that call functions.
 pub(super) const MOST_DEPTH: u32 = 12;
 
@@ -34,6 +37,7 @@ pub(crate) struct Walker<'a> {
     /// What the last command wrote.
     pub(super) output: Flow,
     pub(super) depth: u32,
+    level: u32,
     /// Functions that are running.
     active: Vec<usize>,
     functions: Vec<Function>,
@@ -60,6 +64,7 @@ impl<'a> Walker<'a> {
             stdin: Flow::Nothing,
             output: Flow::Nothing,
             depth: 0,
+            level: 0,
             active: Vec::new(),
             functions: Vec::new(),
             beside: 0,
@@ -257,7 +262,21 @@ impl<'a> Walker<'a> {
         self.part = index as u32;
     }
 
+    /// Goes one level down, if there is one; what is deeper is not known.
+    pub(super) fn deeper(&mut self, below: impl FnOnce(&mut Self)) {
+        if self.level >= MOST_LEVELS {
+            return self.unknown("commands inside commands, too deep to follow");
+        }
+        self.level += 1;
+        below(self);
+        self.level -= 1;
+    }
+
     pub(super) fn command(&mut self, command: &Command) {
+        self.deeper(|walker| walker.one(command));
+    }
+
+    fn one(&mut self, command: &Command) {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             if self.steps == MOST_STEPS + 1 {

@@ -3,7 +3,7 @@
 //! Bash finds the end of an arithmetic expression by counting parentheses, and only then knows whether it was one:
 //! `((a); (b))` is two subshells in a subshell.
 
-use super::cursor::{Parser, Read};
+use super::cursor::{Parser, Read, Stop};
 use super::words::Stretch;
 use crate::{Arithmetic, Operation, Parameter, Part, Script, Word};
 
@@ -64,7 +64,10 @@ impl Parser<'_> {
         let late = self.shared.late;
         let script = self.substitution()?;
         self.check_late(late, start)?;
-        if self.place(self.pos) == end { Ok(script) } else { Err(self.unexpected()) }
+        let text = self.slice(start, self.pos);
+        // As it counts, bash joins lines, even where a comment should end.
+        let joins_comment = text.contains('#') && text.contains("\\\n");
+        if self.place(self.pos) == end && !joins_comment { Ok(script) } else { Err(self.unexpected()) }
     }
 
     /// As bash has counted already, a here-document inside finds its body there or nowhere.
@@ -101,7 +104,7 @@ impl Parser<'_> {
     }
 
     /// Bash 5.2 reads such a text a second time, does not find the delimiter of the here-document, and runs its body.
-    pub(super) fn document_in_parentheses(&self, start: usize) -> super::cursor::Stop {
+    pub(super) fn document_in_parentheses(&self, start: usize) -> Stop {
         self.stop_at(start, "a here-document inside `((`")
     }
 

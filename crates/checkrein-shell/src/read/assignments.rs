@@ -120,7 +120,8 @@ impl Parser<'_> {
             }
         }
         // Bash 5.2 reads an array in a substitution a second time, without some of its backslashes.
-        if self.in_parentheses && self.slice(start, self.pos).replace("\\\n", "").contains('\\') {
+        let quotes = |(at, _): (usize, &str)| self.byte(start + at + 1) != b'\n';
+        if self.in_parentheses && self.slice(start, self.pos).match_indices('\\').any(quotes) {
             return Err(self.stop_at(start, "a backslash in an array in a substitution"));
         }
         self.pos += 1;

@@ -1,10 +1,10 @@
 //! Lists, pipelines and simple commands.
 
 use super::assignments::{Front, takes_arrays};
-use super::cursor::{Parser, Read};
+use super::cursor::{Parser, Read, add};
 use super::heredoc::fill;
 use super::reserved::{Reserved, is_reserved};
-use super::words::Stretch;
+use super::words::{Stretch, ends_word};
 use crate::{
     Assignment, Command, Descriptor, Joiner, Kind, Part, Pipeline, Redirect, Script, Simple, Statement, Target, Value,
     Word,
@@ -55,12 +55,18 @@ impl Parser<'_> {
         Ok(self.pos < self.text.len())
     }
 
-    /// One statement, and where it ends. Here-documents are looked for on the next line.
-    pub(crate) fn piece(&mut self) -> Read<(Script, usize)> {
-        let mut script = Script { statements: vec![self.statement()?] };
+    /// One statement, or only its first command, and where it ends. Here-documents are looked for on the next line.
+    pub(crate) fn piece(&mut self, whole: bool) -> Read<(Script, usize)> {
+        let statement = if whole {
+            self.statement()?
+        } else {
+            let first = Pipeline { negated: false, timed: false, stages: vec![self.command()?] };
+            Statement { first, rest: Vec::new(), background: false }
+        };
+        let mut statements = vec![statement];
         self.late_documents()?;
-        fill(&mut script.statements, std::mem::take(&mut self.heredocs));
-        Ok((script, self.pos))
+        fill(&mut statements, std::mem::take(&mut self.heredocs));
+        Ok((Script { statements }, self.pos))
     }
 
     /// Goes over a line end; also true at the end of the text.
@@ -79,7 +85,7 @@ impl Parser<'_> {
         let mut statements = Vec::new();
         self.newlines()?;
         while !self.at_list_end() {
-            statements.push(self.statement()?);
+            add(&mut statements, self.statement()?);
             self.blanks();
             match self.peek() {
                 b';' if !self.at_case_end() => {
@@ -87,6 +93,7 @@ impl Parser<'_> {
                     self.pos += 1;
                 }
                 b'&' => {
+                    self.check_separator()?;
                     self.pos += 1;
                     background(&mut statements);
                 }
@@ -145,14 +152,16 @@ impl Parser<'_> {
         let first = self.pipeline()?;
         let mut rest = Vec::new();
         loop {
-            self.blanks();
-            let joiner = match (self.peek(), self.second()) {
-                (b'&', b'&') => Joiner::And,
-                (b'|', b'|') => Joiner::Or,
-                _ => return Ok(Statement { first, rest, background: false }),
+            let joiner = if self.eat_twice(b'&') {
+                Joiner::And
+            } else if self.eat_twice(b'|') {
+                Joiner::Or
+            } else {
+                return Ok(Statement { first, rest, background: false });
             };
-            self.pos += 1;
-            self.eat(self.byte(self.pos - 1));
+            if !rest.is_empty() {
+                self.check_separator()?;
+            }
             self.newlines()?;
             rest.push((joiner, self.pipeline()?));
         }
@@ -186,7 +195,7 @@ impl Parser<'_> {
             return Ok(pipeline);
         }
         loop {
-            pipeline.stages.push(self.command()?);
+            add(&mut pipeline.stages, self.command()?);
             if plain_time && !is_plainly_timed(&pipeline) {
                 return Err(self.unexpected());
             }
@@ -217,7 +226,7 @@ impl Parser<'_> {
         for option in [b'p', b'-'] {
             self.blanks();
             let start = self.pos;
-            if !(self.eat(b'-') && self.eat(option) && super::words::ends_word(self.peek())) {
+            if !(self.eat(b'-') && self.eat(option) && ends_word(self.peek())) {
                 self.pos = start;
             }
         }
@@ -232,6 +241,10 @@ impl Parser<'_> {
 
     /// One command.
     pub(super) fn command(&mut self) -> Read<Command> {
+        self.shared.work += 32;
+        if self.shared.most_work.is_some_and(|most| self.shared.work > most) {
+            return Err(self.stop_at(self.pos, "too much to read"));
+        }
         self.blanks();
         match self.reserved() {
             Some((Reserved::Function, end)) => {
@@ -268,6 +281,8 @@ impl Parser<'_> {
                 arrays = false;
             } else if self.at_word() {
                 self.argument(&mut simple, &mut arrays)?;
+                // Behind both, bash does not know the builtin.
+                arrays &= redirects.is_empty() || simple.assignments.is_empty();
             } else {
                 break;
             }
@@ -328,9 +343,14 @@ fn redirected_reserved(simple: &Simple, redirects: &[Redirect]) -> bool {
 
 /// A simple command without arrays, and nothing in front of it but `time`.
 fn is_plainly_timed(pipeline: &Pipeline) -> bool {
-    let is_array = |assignment: &Assignment| matches!(assignment.value, Value::Array(_));
-    let simple = |kind: &Kind| matches!(kind, Kind::Simple(simple) if simple.arrays.is_empty() && !simple.assignments.iter().any(is_array));
-    !pipeline.negated && pipeline.stages.iter().all(|stage| simple(&stage.kind))
+    let plain = |stage: &Command| match &stage.kind {
+        Kind::Simple(simple) => {
+            let array = |assignment: &Assignment| matches!(assignment.value, Value::Array(_));
+            simple.arrays.is_empty() && !simple.assignments.iter().any(array)
+        }
+        _ => false,
+    };
+    !pipeline.negated && pipeline.stages.iter().all(plain)
 }
 
 /// The last statement ends with `&`.

@@ -13,12 +13,11 @@ impl Parser<'_> {
         let kind = self.deeper(Parser::compound_kind)?;
         let mut end = self.pos;
         let redirects = self.redirects()?;
-        if let Some(last) = redirects.last() {
+        if !redirects.is_empty() {
             // Bash takes what follows a redirection for a word, never for a reserved one.
             if !ends_word(self.peek()) {
                 return Err(self.unexpected());
             }
-            let _ = last;
             end = self.pos;
         }
         let behind = std::mem::replace(&mut self.pos, end);

@@ -29,17 +29,6 @@ impl Parser<'_> {
         Ok(joined(operands, Test::And))
     }
 
-    /// Goes over `&&` or `||`.
-    fn eat_twice(&mut self, byte: u8) -> bool {
-        self.blanks();
-        let there = self.peek() == byte && self.second() == byte;
-        if there {
-            self.pos += 1;
-            self.eat(byte);
-        }
-        there
-    }
-
     fn test_term(&mut self) -> Read<Test> {
         let mut negated = false;
         loop {

@@ -8,6 +8,14 @@ use crate::Span;
 /// How deep everything together may nest. Each level costs several frames of stack.
 const DEEPEST: usize = 60;
 
+/// Adds to a list that mostly stays short: `Vec` would make room for four at once, and a long script has many lists.
+pub(super) fn add<T>(list: &mut Vec<T>, item: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(item);
+}
+
 /// Why reading stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
@@ -28,8 +36,10 @@ pub(crate) type Read<T> = Result<T, Stop>;
 /// What the parsers of one text know together: the texts of backquotes and here-documents have parsers of their own.
 #[derive(Default)]
 pub(crate) struct Shared {
-    /// About how many bytes have been read, those read several times counted as often.
+    /// About how much has been done: bytes, those read several times counted as often, and something for each command.
     pub(crate) work: usize,
+    /// When to stop for that alone.
+    pub(crate) most_work: Option<usize>,
     /// How many here-documents have been read.
     pub(super) documents: usize,
     /// How many substitutions ended in front of the bodies of their here-documents.
@@ -127,6 +137,7 @@ impl<'t> Parser<'t> {
             return Err(self.stop_at(self.pos, "nested too deep"));
         }
         self.depth += 1;
+        self.shared.work += 32;
         let found = read(self);
         self.depth -= 1;
         found
@@ -172,6 +183,17 @@ impl<'t> Parser<'t> {
         let there = self.peek() == byte && byte != 0;
         if there {
             self.pos += 1;
+        }
+        there
+    }
+
+    /// Goes over `&&` or `||`, and blanks in front.
+    pub(super) fn eat_twice(&mut self, byte: u8) -> bool {
+        self.blanks();
+        let there = self.peek() == byte && self.second() == byte;
+        if there {
+            self.eat(byte);
+            self.eat(byte);
         }
         there
     }

@@ -1,6 +1,6 @@
 //! `$`, backquotes, and the scripts inside substitutions.
 
-use super::cursor::{Origin, Parser, Read};
+use super::cursor::{Origin, Parser, Read, Stop};
 use super::heredoc::fill;
 use super::words::Parts;
 use crate::{Operation, Parameter, Part, Script};
@@ -55,7 +55,7 @@ impl Parser<'_> {
 
     /// In quotes and brackets, bash reads `$$(` as if a substitution began, to find the end; but as it expands it, it is
     /// the number of the shell and a parenthesis. What it then takes the text for is anyone's guess.
-    fn bracket_behind_pid(&self) -> super::cursor::Stop {
+    fn bracket_behind_pid(&self) -> Stop {
         self.stop_at(self.pos, "a bracket behind `$$`")
     }
 

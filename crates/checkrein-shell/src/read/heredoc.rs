@@ -140,6 +140,7 @@ impl Parser<'_> {
             self.pos = next;
             end = next;
         }
+        self.shared.work += end - start;
         self.body_word(waiting, &kept, start, end)
     }
 

@@ -1,9 +1,10 @@
 //! `${...}`.
 
-use super::cursor::{Parser, Read};
+use super::arithmetic;
+use super::cursor::{Parser, Read, Stop};
 use super::dollar::Quoting;
 use super::words::Stretch;
-use crate::{Operation, Parameter, Word};
+use crate::{Operation, Parameter, Part, Word};
 
 /// A name, without digits in front.
 fn starts_name(byte: u8) -> bool {
@@ -30,7 +31,7 @@ impl Parser<'_> {
         if self.eat(b'}') { Ok(found) } else { Err(self.bad(start)) }
     }
 
-    fn bad(&mut self, start: usize) -> super::cursor::Stop {
+    fn bad(&mut self, start: usize) -> Stop {
         let reason = if self.peek() == 0 { "a `${` is never closed" } else { "a bad substitution" };
         self.stop_at(start, reason)
     }
@@ -70,14 +71,17 @@ impl Parser<'_> {
 
     fn name_into(&mut self, found: &mut Parameter) -> Read<()> {
         let first = self.peek();
+        let start = self.pos;
         if starts_name(first) {
             found.name = self.name();
             if self.eat(b'[') {
-                let subscript = self.stretch(Stretch::SUBSCRIPT)?;
+                let subscript = self.stretch(Stretch::KEY)?;
                 if subscript.parts.is_empty() {
-                    return Err(self.stop_at(self.pos, "a bad substitution"));
+                    return Err(self.bad(start));
                 }
-                self.expect(b']')?;
+                if !self.eat(b']') {
+                    return Err(self.bad(start));
+                }
                 found.subscript = Some(subscript);
             }
         } else if first.is_ascii_digit() {
@@ -100,8 +104,7 @@ impl Parser<'_> {
             self.pos += 1;
             return true;
         }
-        let all =
-            |word: &Word| matches!(word.parts.as_slice(), [crate::Part::Bare(text)] if text == "@" || text == "*");
+        let all = |word: &Word| matches!(word.parts.as_slice(), [Part::Bare(text)] if text == "@" || text == "*");
         self.peek() == b'}' && found.subscript.as_ref().is_some_and(all)
     }
 
@@ -129,13 +132,13 @@ impl Parser<'_> {
             b'+' => Operation::Alternative(self.replacement_value(quoting)?),
             b'#' | b'%' => {
                 self.eat(operator);
-                Operation::Trim(self.stretch(Stretch::BRACE)?)
+                Operation::Trim(self.stretch(Stretch::BRACE.within(quoting))?)
             }
             b'^' | b',' | b'~' => {
                 self.eat(operator);
-                Operation::Case(self.stretch(Stretch::BRACE)?)
+                Operation::Case(self.stretch(Stretch::BRACE.within(quoting))?)
             }
-            b'/' => self.replace()?,
+            b'/' => self.replace(quoting)?,
             b'@' => match self.peek() {
                 letter @ (b'U' | b'u' | b'L' | b'Q' | b'E' | b'P' | b'A' | b'K' | b'a' | b'k') => {
                     self.pos += 1;
@@ -158,12 +161,12 @@ impl Parser<'_> {
     }
 
     /// `/PATTERN/WORD`, behind the first slash.
-    fn replace(&mut self) -> Read<Operation> {
+    fn replace(&mut self, quoting: Quoting) -> Read<Operation> {
         if matches!(self.peek(), b'/' | b'#' | b'%') {
             self.pos += 1;
         }
-        let pattern = self.stretch(Stretch::REPLACED)?;
-        let replacement = if self.eat(b'/') { self.stretch(Stretch::BRACE)? } else { Word::default() };
+        let pattern = self.stretch(Stretch::REPLACED.within(quoting))?;
+        let replacement = if self.eat(b'/') { self.stretch(Stretch::BRACE.within(quoting))? } else { Word::default() };
         Ok(Operation::Replace(pattern, replacement))
     }
 
@@ -175,9 +178,6 @@ impl Parser<'_> {
         }
         let offset = self.stretch(Stretch::OFFSET)?;
         let extent = if self.eat(b':') { Some(self.stretch(Stretch::EXTENT)?) } else { None };
-        Ok(Some(Operation::Slice(
-            super::arithmetic::of(offset.parts),
-            extent.map(|word| super::arithmetic::of(word.parts)),
-        )))
+        Ok(Some(Operation::Slice(arithmetic::of(offset.parts), extent.map(|word| arithmetic::of(word.parts)))))
     }
 }

@@ -179,7 +179,9 @@ fn is_descriptor(word: &Word) -> bool {
 /// Bash 5.2 expands the word behind `>&` a second time: `>&'$(rm)'` runs `rm`.
 fn is_read_twice(parts: &[Part]) -> bool {
     parts.iter().any(|part| match part {
-        Part::Quoted(text) => text.contains(['$', '`', '\\', '"', '\'']),
+        Part::Quoted(text) => {
+            text.contains(|letter: char| matches!(letter, '$' | '`' | '\\' | '"' | '\'') || letter.is_control())
+        }
         Part::Double(inside) => is_read_twice(inside),
         _ => false,
     })

@@ -1,7 +1,7 @@
 //! Words, and every other stretch of text in which quotes, backslashes and `$` mean what they mean outside of quotes:
 //! the inside of `${...}`, of subscripts, of arithmetic, of patterns.
 
-use super::cursor::{Parser, Read};
+use super::cursor::{Parser, Read, add};
 use super::dollar::Quoting;
 use crate::{Part, Word};
 
@@ -17,7 +17,7 @@ impl Parts {
         }
         match self.0.last_mut() {
             Some(Part::Bare(last)) => last.push_str(text),
-            _ => self.0.push(Part::Bare(text.to_owned())),
+            _ => add(&mut self.0, Part::Bare(text.to_owned())),
         }
     }
 
@@ -25,13 +25,13 @@ impl Parts {
     pub(super) fn quoted(&mut self, text: &str) {
         match self.0.last_mut() {
             Some(Part::Quoted(last)) => last.push_str(text),
-            _ => self.0.push(Part::Quoted(text.to_owned())),
+            _ => add(&mut self.0, Part::Quoted(text.to_owned())),
         }
     }
 
     /// Anything else.
     pub(super) fn push(&mut self, part: Part) {
-        self.0.push(part);
+        add(&mut self.0, part);
     }
 
     /// Several of anything.
@@ -57,8 +57,7 @@ pub(super) struct Stretch {
     ends: fn(u8) -> bool,
     /// Two bytes which pair up inside it; the second ends it where it has no partner.
     pair: Option<(u8, u8)>,
-    /// `<(` and `>(` are process substitutions.
-    processes: bool,
+    processes: Processes,
     /// The end of the text ends it too.
     may_run_out: bool,
     /// Parentheses take in whatever is between them.
@@ -67,6 +66,21 @@ pub(super) struct Stretch {
     ternaries: bool,
     /// Bash pairs up single quotes in it, and then expands what is between them all the same.
     arithmetic: bool,
+    /// All of it is inside double quotes.
+    in_quotes: bool,
+    /// It is inside `${...}`, which the first `}` ends, even between brackets.
+    in_braces: bool,
+}
+
+/// What `<(` and `>(` are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Processes {
+    /// Substitutions.
+    Run,
+    /// Two characters.
+    Plain,
+    /// Bash looks for their end, but then does not run them.
+    Refused,
 }
 
 /// Which parentheses are part of a word.
@@ -83,11 +97,13 @@ impl Stretch {
     const BASE: Stretch = Stretch {
         ends: |_| false,
         pair: None,
-        processes: true,
+        processes: Processes::Run,
         may_run_out: false,
         groups: Groups::None,
         ternaries: false,
         arithmetic: false,
+        in_quotes: false,
+        in_braces: false,
     };
     /// A word.
     pub(super) const WORD: Stretch = Stretch { ends: ends_word, may_run_out: true, ..Stretch::BASE };
@@ -99,11 +115,13 @@ impl Stretch {
     const GROUP: Stretch = Stretch { pair: Some((b'(', b')')), ..Stretch::BASE };
     /// Inside `[...]` behind a name.
     pub(super) const SUBSCRIPT: Stretch =
-        Stretch { pair: Some((b'[', b']')), arithmetic: true, processes: false, ..Stretch::BASE };
+        Stretch { pair: Some((b'[', b']')), arithmetic: true, processes: Processes::Refused, ..Stretch::BASE };
+    /// The same in `${NAME[...]}`.
+    pub(super) const KEY: Stretch = Stretch { in_braces: true, ..Stretch::SUBSCRIPT };
     /// The same inside an array.
-    pub(super) const ELEMENT: Stretch = Stretch { processes: true, ..Stretch::SUBSCRIPT };
+    pub(super) const ELEMENT: Stretch = Stretch { processes: Processes::Run, ..Stretch::SUBSCRIPT };
     /// Inside `((...))`, up to the first `)` without a partner.
-    pub(super) const PARENTHESES: Stretch = Stretch { processes: false, arithmetic: true, ..Stretch::GROUP };
+    pub(super) const PARENTHESES: Stretch = Stretch { arithmetic: true, processes: Processes::Plain, ..Stretch::GROUP };
     /// The same, or up to a `;`.
     pub(super) const HEAD: Stretch = Stretch { ends: |byte| byte == b';', ..Stretch::PARENTHESES };
     /// Behind an operator in `${...}`.
@@ -114,13 +132,21 @@ impl Stretch {
     pub(super) const OFFSET: Stretch = Stretch {
         ends: |byte| matches!(byte, b'}' | b':'),
         pair: Some((b'(', b')')),
-        processes: false,
+        processes: Processes::Refused,
         ternaries: true,
         arithmetic: true,
+        in_braces: true,
         ..Stretch::BASE
     };
     /// The length.
-    pub(super) const EXTENT: Stretch = Stretch { processes: false, arithmetic: true, ..Stretch::BRACE };
+    pub(super) const EXTENT: Stretch = Stretch { processes: Processes::Refused, arithmetic: true, ..Stretch::BRACE };
+}
+
+impl Stretch {
+    /// The same, with this around it.
+    pub(super) fn within(self, quoting: Quoting) -> Stretch {
+        Stretch { in_quotes: quoting != Quoting::Bare, ..self }
+    }
 }
 
 /// A word ends in front of it.
@@ -149,10 +175,8 @@ impl Parser<'_> {
 
     /// A word, which must begin here.
     pub(super) fn word(&mut self, stretch: Stretch) -> Read<Word> {
-        if !self.at_word() && !(stretch.groups == Groups::Regex && matches!(self.peek(), b'(' | b'|')) {
-            return Err(self.unexpected());
-        }
-        self.stretch(stretch)
+        let in_regex = stretch.groups == Groups::Regex && matches!(self.peek(), b'(' | b'|');
+        if in_regex || self.at_word() { self.stretch(stretch) } else { Err(self.unexpected()) }
     }
 
     /// A stretch as a word, perhaps an empty one.
@@ -178,7 +202,7 @@ impl Parser<'_> {
                 continue;
             }
             let starts_part = matches!(byte, b'\\' | b'\'' | b'"' | b'`' | b'$')
-                || (matches!(byte, b'<' | b'>') && stretch.processes && self.at_process());
+                || (matches!(byte, b'<' | b'>') && stretch.processes != Processes::Plain && self.at_process());
             let starts_group = (byte == b'(' && self.opens_group(stretch.groups, from))
                 || (byte == b'|' && stretch.groups == Groups::Regex);
             if starts_part || starts_group {
@@ -187,18 +211,22 @@ impl Parser<'_> {
                 if byte == b'$' && !stretch.may_run_out {
                     self.check_pid()?;
                 }
+                if matches!(byte, b'<' | b'>') && stretch.processes == Processes::Refused {
+                    return Err(self.unexpected());
+                }
                 if starts_part {
                     self.special(byte, parts)?
                 } else {
                     self.group(byte, parts)?
                 }
-                if stretch.arithmetic {
-                    self.check_quotes(from, parts)?;
+                if stretch.arithmetic || stretch.in_quotes {
+                    self.check_quotes(stretch, from, parts)?;
                 }
                 from = self.pos;
                 continue;
             }
             match stretch.pair {
+                _ if stretch.in_braces && byte == b'}' => break,
                 Some((opens, _)) if byte == opens => level += 1,
                 Some((_, closes)) if byte == closes => match level.checked_sub(1) {
                     Some(outer) => level = outer,
@@ -224,16 +252,20 @@ impl Parser<'_> {
     }
 
     /// In arithmetic, quotes do not keep an expansion from bash: it expands what is in single quotes, and a subscript
-    /// even twice. And `$'...'` is decoded first.
-    fn check_quotes(&self, start: usize, parts: &Parts) -> Read<()> {
+    /// even twice; and `$'...'` is decoded first. In a pattern inside double quotes, it looks for the end of an expansion
+    /// that single quotes should hide.
+    fn check_quotes(&self, stretch: Stretch, start: usize, parts: &Parts) -> Read<()> {
         let hides = |part: &Part| matches!(part, Part::Quoted(text) if text.contains(['$', '`']));
         let decoded = self.byte(start) == b'$' && self.byte(self.joined(start + 1)) == b'\'';
         let hidden = match parts.0.last() {
-            Some(Part::Double(inside)) => inside.iter().any(hides),
-            Some(part) => hides(part),
+            Some(Part::Double(inside)) => stretch.arithmetic && inside.iter().any(hides),
+            Some(part) => hides(part) && (stretch.arithmetic || self.byte(start) != b'\\'),
             None => false,
         };
-        if decoded || hidden { Err(self.stop_at(start, "a quoted expansion in arithmetic")) } else { Ok(()) }
+        if hidden || (decoded && stretch.arithmetic) {
+            return Err(self.stop_at(start, "a quoted expansion where quotes do not hide it"));
+        }
+        Ok(())
     }
 
     /// Whether the `(` here belongs to the word. `from` is where its plain text began.
@@ -289,9 +321,11 @@ impl Parser<'_> {
     fn backslash(&mut self, parts: &mut Parts) {
         let behind = self.slice(self.pos + 1, self.text.len());
         let Some(letter) = behind.chars().next() else {
-            // At the very end it stands for itself.
+            // At the very end it stands for itself, but bash forgets it where the word has a quoted `$`.
             self.pos += 1;
-            parts.quoted("\\");
+            if !parts.0.iter().any(|part| matches!(part, Part::Quoted(text) if text.contains('$'))) {
+                parts.quoted("\\");
+            }
             return;
         };
         let end = self.pos + 1 + letter.len_utf8();

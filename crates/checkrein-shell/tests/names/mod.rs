@@ -197,13 +197,15 @@ impl Found {
 
 /// The text of a word that no expansion changes, but for patterns: they stay as they are where nothing matches.
 pub(crate) fn literal(word: &Word) -> Option<String> {
-    let starts_with_tilde = matches!(word.parts.first(), Some(Part::Bare(text)) if text.starts_with('~'));
+    // Bash expands a tilde in front, and behind `=` in any word that looks like an assignment.
+    let tilde = word.parts.iter().any(|part| matches!(part, Part::Bare(text) if text.contains('~')));
     let mut text = String::new();
-    let known = !starts_with_tilde && word.parts.iter().all(|part| push(part, &mut text));
+    let known = !tilde && word.parts.iter().all(|part| push(part, &mut text));
     known.then_some(text)
 }
 
-fn push(part: &Part, text: &mut String) -> bool {
+/// Adds the text of a part, if it has one.
+pub(crate) fn push(part: &Part, text: &mut String) -> bool {
     match part {
         Part::Bare(plain) | Part::Quoted(plain) => text.push_str(plain),
         Part::Double(inside) => return inside.iter().all(|part| push(part, text)),

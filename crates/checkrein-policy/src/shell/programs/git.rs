@@ -209,9 +209,11 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
         let hooks = Question::Changed { path: format!("{root}/.git/hooks") };
         doing.rests_on.push(hooks);
     }
-    let force = reading.operands.iter().skip(1).any(|field| field.text.prefix().starts_with('+'));
-    if words.first() == Some(&"push") && force {
-        doing.forced = true;
+    if words.first() == Some(&"push") {
+        // `+ref` forces, `:ref` deletes.
+        let begins = |mark: char| reading.operands.iter().skip(1).any(|field| field.text.prefix().starts_with(mark));
+        let implied = [("--force", begins('+')), ("--delete", begins(':'))];
+        doing.implied = implied.into_iter().filter(|(_, is)| *is).map(|(option, _)| option).collect();
     }
     let operand = |at: usize| reading.operands.get(at).and_then(|field| field.text.as_known());
     match words.as_slice() {
