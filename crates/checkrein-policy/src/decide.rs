@@ -83,6 +83,12 @@ fn judge(policy: &Policy, effect: &Effect, part: u32, facts: &Facts) -> (TraceSt
 fn unclear(policy: &Policy, effect: &Effect, facts: &Facts) -> Option<String> {
     match effect {
         Effect::Unknown { what } => Some(what.clone()),
+        Effect::Connect(to) if to.scheme.as_deref() == Some("invalid") => {
+            Some("the address can be read in two ways".to_owned())
+        }
+        _ if effect.path().is_some() && folding_is_unknown(facts) => {
+            Some("whether case counts in names could not be found out".to_owned())
+        }
         Effect::Read { path, glob: true } | Effect::List { path, glob: true, .. } => {
             let question = Question::Matches { pattern: path.clone() };
             facts.answer(&question).is_none().then(|| format!("what `{path}` matches could not be found out"))
@@ -107,6 +113,11 @@ fn unclear(policy: &Policy, effect: &Effect, facts: &Facts) -> Option<String> {
             (!tree.asks_each && !is_known(tree, facts)).then(|| format!("what `{path}` holds could not be found out"))
         }
     }
+}
+
+/// It was asked, and nobody knew.
+fn folding_is_unknown(facts: &Facts) -> bool {
+    facts.iter().any(|(question, answer)| matches!(question, Question::CaseFolding { .. }) && answer.is_none())
 }
 
 fn is_known(tree: &Tree, facts: &Facts) -> bool {

@@ -36,10 +36,11 @@ pub(crate) fn ordinary(pattern: &str) -> String {
     out
 }
 
-/// Paths that stand for everything below a folder.
-pub(crate) fn below(root: &str) -> [String; 2] {
+/// Paths that stand for everything below a folder: a name in it, one further down, and one as deep as no pattern spells out.
+pub(crate) fn below(root: &str) -> [String; 3] {
     let root = root.trim_end_matches('/');
-    [format!("{root}/{SOME_NAME}"), format!("{root}/{SOME_NAME}/{SOME_NAME}")]
+    let name = format!("/{SOME_NAME}");
+    [1, 2, 24].map(|depth| format!("{root}{}", name.repeat(depth)))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -45,6 +45,7 @@ impl FactSource for AsWritten {
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<Finding>> {
         let answer = match question {
             Question::RealPath { path } => Some(path.as_str().into()),
+            Question::CaseFolding { .. } => Some("exact".into()),
             _ => None,
         };
         Box::pin(async move { answer })

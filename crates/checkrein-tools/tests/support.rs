@@ -39,7 +39,7 @@ id = "run"
 decision = "allow"
 reason = "this is a test"
 effect = "run"
-program = "*"
+program = ["*", "./*", "/*/*", "/*/*/*", "/*/*/*/*", "/*/*/*/*/*", "/*/*/*/*/*/*"]
 
 [[rule]]
 id = "withheld"

@@ -172,6 +172,7 @@ impl FactSource for Links {
         let real = match question {
             Question::RealPath { path } if path.ends_with("/o-secret") => Some("/etc/shadow".into()),
             Question::RealPath { path } => Some(path.as_str().into()),
+            Question::CaseFolding { .. } => Some("exact".into()),
             _ => None,
         };
         Box::pin(async move { real })

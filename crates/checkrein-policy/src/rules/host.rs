@@ -73,6 +73,10 @@ fn build(context: &Context<'_>) -> Built {
 
 impl Hosts {
     fn host(&self, to: &Connect) -> bool {
+        // What can be read in two ways is no host, not even any.
+        if to.host.is_empty() {
+            return false;
+        }
         self.hosts.iter().flatten().any(|host| match host.strip_prefix("*.") {
             Some(parent) => to.host.strip_suffix(parent).is_some_and(|sub| sub.len() > 1 && sub.ends_with('.')),
             None => host == "*" || *host == to.host,
@@ -105,7 +109,14 @@ impl Hosts {
             return true;
         }
         let question = Question::Addresses { host: to.host.clone() };
-        of_kind(&to.host) || facts.list(&question).unwrap_or_default().iter().any(|address| of_kind(address))
+        if of_kind(&to.host) {
+            return true;
+        }
+        let found = facts.list(&question).unwrap_or_default();
+        match self.leaning {
+            Leaning::Loosens => !found.is_empty() && found.iter().all(|address| of_kind(address)),
+            Leaning::Tightens => found.iter().any(|address| of_kind(address)),
+        }
     }
 }
 

@@ -152,12 +152,17 @@ impl Paths {
         }
     }
 
-    /// One path under its written and its real name.
+    /// One place, under its own name and under the one it has as a part of the project.
+    fn place(&self, path: &str, facts: &Facts, folds: bool) -> bool {
+        let names = [path.into(), self.in_project(path, facts)];
+        names.iter().any(|name| self.paths.is_match(name, folds))
+            && !names.iter().any(|name| self.except.is_match(name, folds))
+    }
+
+    /// A path as it is written, and as what it really is.
     fn named(&self, written: &str, facts: &Facts, folds: bool) -> Cover {
-        let real = facts.real_path(written).map(|real| self.in_project(real, facts));
-        let written = self.in_project(written, facts);
-        let real = real.filter(|real| *real != written);
-        Cover::of(std::iter::once(&*written).chain(real.as_deref()).map(|path| self.hit(path, folds)))
+        let real = facts.real_path(written).filter(|real| *real != written);
+        Cover::of(std::iter::once(written).chain(real).map(|path| self.place(path, facts, folds)))
     }
 
     /// Everything that a pattern matches.
@@ -174,7 +179,10 @@ impl Paths {
             let met = self.paths.overlaps(pattern) && !self.except_covers(pattern, folds);
             return if met { Cover::Within } else { Cover::None };
         }
-        let all = self.hit(&patterns::ordinary(pattern), folds) && !self.except.overlaps(pattern);
+        // `?` and `[..]` in a rule match less than the shell's `*` may.
+        let wide = self.paths.texts.iter().filter(|text| !text.contains(['?', '[']));
+        let wide = set(wide.map(String::as_str), folds).unwrap_or_default();
+        let all = wide.is_match(patterns::ordinary(pattern)) && !self.except.overlaps(pattern);
         if all { Cover::All } else { Cover::None }
     }
 
@@ -184,15 +192,18 @@ impl Paths {
 
     /// A folder with everything below it.
     fn tree(&self, root: &str, holds: Option<&[String]>, facts: &Facts, folds: bool) -> Cover {
-        let top = self.named(root, facts, folds);
-        let real = facts.real_path(root).map_or_else(|| root.into(), |real| self.in_project(real, facts));
-        let inside = |root: &str| patterns::below(root).iter().all(|path| self.hit(path, folds));
+        let real = facts.real_path(root).filter(|real| *real != root);
+        let mut roots = std::iter::once(root).chain(real);
+        let inside = |root: &str| patterns::below(root).iter().all(|path| self.place(path, facts, folds));
         if self.leaning == Leaning::Loosens {
-            let everything = format!("{}/**", root.trim_end_matches('/'));
-            let all = top == Cover::All && inside(root) && inside(&real) && !self.except.overlaps(&everything);
-            return if all { Cover::All } else { Cover::None };
+            let whole = |root: &str| {
+                let everything = |name: &str| format!("{}/**", name.trim_end_matches('/'));
+                let names = [everything(root), everything(&self.in_project(root, facts))];
+                self.place(root, facts, folds) && inside(root) && !names.iter().any(|name| self.except.overlaps(name))
+            };
+            return if roots.all(whole) { Cover::All } else { Cover::None };
         }
-        if top != Cover::None || inside(root) || inside(&real) {
+        if roots.any(|root| self.place(root, facts, folds) || inside(root)) {
             return Cover::Some;
         }
         let walked = holds.is_some_and(|files| files.iter().any(|file| self.named(file, facts, folds) != Cover::None));

@@ -2,7 +2,7 @@
 //! program behind a path.
 
 use checkrein_contract::{Effect, EffectWord, Facts, Run};
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
 use super::running::Running;
@@ -18,7 +18,8 @@ pub(super) const KIND: Kind = Kind {
 
 #[derive(Debug)]
 struct Program {
-    names: Option<GlobSet>,
+    /// Where case counts, and where it does not.
+    names: Option<(GlobSet, GlobSet)>,
     written: Vec<String>,
     running: Running,
     leaning: Leaning,
@@ -34,7 +35,7 @@ fn build(context: &Context<'_>) -> Built {
         None => None,
         Some(program) => {
             let at = program.span().start;
-            let mut set = GlobSetBuilder::new();
+            let (mut set, mut folding) = (GlobSetBuilder::new(), GlobSetBuilder::new());
             for name in program.get_ref().as_slice() {
                 if name.is_empty() || name.contains(char::is_whitespace) {
                     let message =
@@ -43,9 +44,13 @@ fn build(context: &Context<'_>) -> Built {
                 }
                 // `[` is a program as well.
                 let pattern = if name == "[" { "\\[" } else { name };
-                set.add(Glob::new(pattern).map_err(|e| context.source.error(at, format!("`{name}`: {}", e.kind())))?);
+                for (set, folds) in [(&mut set, false), (&mut folding, true)] {
+                    let glob = GlobBuilder::new(pattern).literal_separator(true).case_insensitive(folds).build();
+                    set.add(glob.map_err(|e| context.source.error(at, format!("`{name}`: {}", e.kind())))?);
+                }
             }
-            Some(set.build().map_err(|e| context.source.error(at, e.to_string()))?)
+            let built = |set: GlobSetBuilder| set.build().map_err(|e| context.source.error(at, e.to_string()));
+            Some((built(set)?, built(folding)?))
         }
     };
     let written =
@@ -59,12 +64,10 @@ impl Matcher for Program {
         let program = run.program.as_str();
         let named = match (&self.names, self.leaning) {
             (None, _) => true,
-            (Some(names), Leaning::Loosens) => names.is_match(program),
-            (Some(names), Leaning::Tightens) => {
-                let base = shell::base_name(program);
-                names.is_match(program)
-                    || names.is_match(base)
-                    || facts.folds_case() && names.is_match(base.to_lowercase())
+            (Some((names, _)), Leaning::Loosens) => names.is_match(program),
+            (Some((exact, folding)), Leaning::Tightens) => {
+                let names = if facts.folds_case() { folding } else { exact };
+                names.is_match(program) || names.is_match(shell::base_name(program))
             }
         };
         Ok(Cover::of([named && self.running.fits(run)]))

@@ -32,6 +32,7 @@ struct Tool {
     tool: Option<Name>,
     server: Option<Name>,
     conditions: Vec<(String, Condition)>,
+    leaning: Leaning,
 }
 
 fn build(context: &Context<'_>) -> Built {
@@ -67,6 +68,7 @@ fn build(context: &Context<'_>) -> Built {
         tool: rule.tool.as_ref().map(name).transpose()?,
         server: rule.server.as_ref().map(name).transpose()?,
         conditions,
+        leaning: context.leaning,
     })))
 }
 
@@ -100,10 +102,17 @@ impl Matcher for Tool {
             if values.is_empty() && !argument.ends_with('?') {
                 return Ok(Cover::None);
             }
+            // An *allow* speaks of calls in which it is so everywhere, an *ask* or *deny* of those in which it is so anywhere.
+            let mut held = 0;
             for value in &values {
-                if !condition.holds(Some(value)).map_err(failed)? {
-                    return Ok(Cover::None);
-                }
+                held += usize::from(condition.holds(Some(value)).map_err(failed)?);
+            }
+            let holds = match self.leaning {
+                Leaning::Loosens => held == values.len(),
+                Leaning::Tightens => held > 0 || values.is_empty(),
+            };
+            if !holds {
+                return Ok(Cover::None);
             }
         }
         Ok(Cover::All)

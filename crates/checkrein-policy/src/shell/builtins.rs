@@ -244,6 +244,10 @@ fn declare(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
             walker.unknown(format!("`{variable}` is evaluated by `{name}`"));
             continue;
         }
+        // `declare -a 'x=($(y))'`: the text of an array is read as code.
+        if value.as_ref().is_some_and(|value| value.prefix().starts_with('(')) {
+            walker.unknown(format!("what `{name}` gives to `{variable}` is read as an array"));
+        }
         if let Some(value) = &value {
             walker.assign(&variable, Variable::one(value.clone()));
         }

@@ -6,8 +6,11 @@ use super::value::{Piece, Text, escape_into};
 use super::walk::Walker;
 use crate::paths;
 
-/// Names that a pattern matched and that are judged one by one. More are judged by the pattern alone.
+/// Names that a pattern matched and that are judged one by one. Of more, the rest is not known.
 const MOST_MATCHES: usize = 256;
+
+/// Longest path that is followed, bytes.
+const MOST_PATH: usize = 8_192;
 
 /// Where a text leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +78,10 @@ impl Walker<'_> {
     /// A known path, joined with each folder; `None` where the folder is not known.
     fn joined(&self, path: &str) -> Option<Vec<String>> {
         let place = self.scene.place;
+        // No kernel takes a longer one (PATH_MAX is 4,096 bytes).
+        if path.len() > MOST_PATH || self.state.folders.known.iter().any(|folder| folder.len() > MOST_PATH) {
+            return None;
+        }
         if paths::is_absolute(path, place.paths) {
             return Some(vec![paths::from_root(path, place.paths)]);
         }
@@ -147,6 +154,9 @@ impl Walker<'_> {
     fn touch_pattern(&mut self, touch: Touch, pattern: &str) {
         let question = Question::Matches { pattern: pattern.to_owned() };
         let matches = self.scene.facts.list(&question).unwrap_or_default();
+        if matches.len() > MOST_MATCHES {
+            self.unknown(format!("`{pattern}` matches more names than are judged one by one"));
+        }
         for path in matches.iter().take(MOST_MATCHES).cloned().collect::<Vec<_>>() {
             self.touch_path(touch, path);
         }

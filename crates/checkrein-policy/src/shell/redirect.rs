@@ -45,6 +45,10 @@ impl Walker<'_> {
                 }
                 Target::WriteBoth(word) | Target::AppendBoth(word) => {
                     let text = self.target(word, Direction::Write);
+                    // Behind `>&` bash expands the value once more.
+                    if text.as_known().is_some_and(|known| known.contains(['$', '`'])) {
+                        self.unknown(format!("the redirection to `{}` is expanded again", text.shown()));
+                    }
                     redirected.away = true;
                     redirected.into.push(text);
                 }

@@ -81,7 +81,14 @@ fn says(rule: &Rule, effect: &Effect, facts: &Facts) -> Option<Verdict> {
 /// Whether everything that must be known of an effect is.
 fn is_clear(files: &[File], effect: &Effect, facts: &Facts) -> bool {
     let has_real_path = |path: &str| facts.real_path(path).is_some();
+    let folding = |(question, answer): (&Question, Option<&Finding>)| {
+        matches!(question, Question::CaseFolding { .. }) && answer.is_none()
+    };
+    if effect.path().is_some() && facts.iter().any(folding) {
+        return false;
+    }
     match effect {
+        Effect::Connect(to) if to.scheme.as_deref() == Some("invalid") => false,
         Effect::Unknown { .. } => false,
         Effect::Read { path, glob: true } | Effect::List { path, glob: true, .. } => {
             facts.answer(&Question::Matches { pattern: path.clone() }).is_some()

@@ -72,7 +72,7 @@ pub(crate) fn covers(rule: &Rule, effect: &Effect, facts: &Facts) -> Covered {
                 return Covered::Nothing;
             }
             for (argument, condition) in conditions {
-                match holds(argument, condition, args) {
+                match holds(argument, condition, args, allows) {
                     None => return Covered::Broken,
                     Some(false) => return Covered::Nothing,
                     Some(true) => {}
@@ -97,23 +97,31 @@ struct Paths<'a> {
 
 impl Paths<'_> {
     fn hit(&self, path: &str) -> bool {
+        self.one_place(&[path.to_owned()])
+    }
+
+    /// A place with several names: one of them is enough to be meant, and one is enough to be left out.
+    fn one_place(&self, names: &[String]) -> bool {
         let folds = self.facts.folds_case();
-        let any = |texts: &[String]| texts.iter().any(|text| matches(text, path, folds));
+        let any = |texts: &[String]| names.iter().any(|name| texts.iter().any(|text| matches(text, name, folds)));
         any(&self.paths) && !any(&self.except)
     }
 
-    /// What a path is called: as written and as it really is, both seen from the project's own name.
-    fn names(&self, written: &str) -> Vec<String> {
-        let from_project = |path: &str| match self.facts.real_path(ROOT) {
-            Some(real) if is_within(path, real) => format!("{ROOT}{}", &path[real.len()..]),
-            _ => path.to_owned(),
-        };
-        let real = self.facts.real_path(written);
-        std::iter::once(written).chain(real).map(from_project).collect()
+    /// The names of a place: its own, and the one it has as a part of the project.
+    fn called(&self, path: &str) -> Vec<String> {
+        match self.facts.real_path(ROOT) {
+            Some(real) if is_within(path, real) => vec![path.to_owned(), format!("{ROOT}{}", &path[real.len()..])],
+            _ => vec![path.to_owned()],
+        }
+    }
+
+    /// The places that a path stands for: what is written, and what that really is.
+    fn places(&self, written: &str) -> Vec<String> {
+        std::iter::once(written).chain(self.facts.real_path(written)).map(str::to_owned).collect()
     }
 
     fn named(&self, written: &str) -> Covered {
-        let hits: Vec<bool> = self.names(written).iter().map(|name| self.hit(name)).collect();
+        let hits: Vec<bool> = self.places(written).iter().map(|place| self.one_place(&self.called(place))).collect();
         match (hits.iter().any(|hit| *hit), hits.iter().all(|hit| *hit)) {
             (_, true) => Covered::Everything,
             (true, false) => Covered::Part,
@@ -135,7 +143,13 @@ impl Paths<'_> {
             let top = pattern.strip_suffix("/**").map(str::to_owned);
             all.iter().chain(&top).any(|path| texts.iter().any(|text| matches(text, path, folds)))
         };
-        let every = all.iter().all(|path| self.hit(path));
+        // A `?` or `[..]` of a rule matches less than the shell's `*` may.
+        let wide = Paths {
+            paths: self.paths.iter().filter(|text| !text.contains(['?', '['])).cloned().collect(),
+            except: self.except.clone(),
+            ..*self
+        };
+        let every = all.iter().all(|path| wide.hit(path));
         // To ask or deny, a match is enough whose name no rule spells out.
         let ordinary = self.hit(&pattern.replace("**", "w").replace('*', "w"));
         match (self.allows, reads) {
@@ -155,16 +169,24 @@ impl Paths<'_> {
     /// A folder with everything below it.
     fn tree(&self, root: &str, holds: &[String]) -> Covered {
         let top = self.named(root);
-        let names = self.names(root);
+        let places = self.places(root);
+        let below = |root: &str, path: &str| self.one_place(&self.called(&format!("{root}/{path}")));
+        // What no rule spells out, as deep as no rule does.
+        let ordinary = |root: &String| ["w", "w/w", &["w"; 24].join("/")].iter().all(|path| below(root, path));
         if self.allows {
-            let everything = names.iter().all(|root| {
-                WORLD.iter().filter(|path| *path != root && is_within(path, root)).all(|path| self.hit(path))
+            let everything = places.iter().all(|root| {
+                let inside = WORLD.iter().filter(|path| *path != root && is_within(path, root));
+                let all = inside.clone().all(|path| self.one_place(&self.called(path)));
+                let folds = self.facts.folds_case();
+                let excepted = self.called(root).iter().any(|root| {
+                    let inside = WORLD.iter().filter(|path| is_within(path, root));
+                    inside.clone().any(|path| self.except.iter().any(|text| matches(text, path, folds)))
+                });
+                all && ordinary(root) && !excepted
             });
             return all_or_nothing(top == Covered::Everything && everything);
         }
-        // To ask or deny, it is enough that names below are met which no rule spells out.
-        let ordinary = |root: &String| self.hit(&format!("{root}/w")) && self.hit(&format!("{root}/w/w"));
-        if top != Covered::Nothing || names.iter().any(ordinary) || ordinary(&root.to_owned()) {
+        if top != Covered::Nothing || places.iter().any(ordinary) {
             return Covered::Part;
         }
         let walked = holds.iter().any(|file| self.named(file) != Covered::Nothing);
@@ -310,7 +332,7 @@ fn has_address(kinds: &[&str], host: &str, allows: bool, facts: &Facts) -> bool 
 }
 
 /// Whether a condition holds; `None` where it can not be evaluated.
-fn holds(argument: &str, condition: &Condition, args: &Value) -> Option<bool> {
+fn holds(argument: &str, condition: &Condition, args: &Value, allows: bool) -> Option<bool> {
     if !argument.contains('.') {
         return one_holds(condition, args.get(argument));
     }
@@ -320,7 +342,8 @@ fn holds(argument: &str, condition: &Condition, args: &Value) -> Option<bool> {
         return Some(argument.ends_with('?'));
     }
     let each: Option<Vec<bool>> = values.iter().map(|value| one_holds(condition, Some(value))).collect();
-    each.map(|each| each.into_iter().all(|holds| holds))
+    // An allow speaks of calls in which it is so everywhere, the others of those in which it is so anywhere.
+    each.map(|each| if allows { each.iter().all(|holds| *holds) } else { each.iter().any(|holds| *holds) })
 }
 
 fn reach(keys: &[&str], value: &Value) -> Vec<Value> {

@@ -23,7 +23,7 @@ id = "any-program"
 decision = "allow"
 reason = "this is a test"
 effect = "run"
-program = "*"
+program = ["*", "./*", "/*/*", "/*/*/*", "/*/*/*/*", "/*/*/*/*/*", "/*/*/*/*/*/*"]
 "#;
 
 /// What to run.
