@@ -38,11 +38,29 @@ pub const FAMILIES: &[(&str, &str)] = &[
 /// Where a table stands.
 #[derive(Clone, Debug)]
 struct Spot {
-    family: Arc<str>,
-    text: Arc<str>,
+    family: Text,
+    text: Text,
     start: usize,
     end: usize,
     line: usize,
+}
+
+/// Text that ships, or that somebody wrote. What ships is not copied: most of it is never read.
+#[derive(Clone, Debug)]
+enum Text {
+    Ours(&'static str),
+    Theirs(Arc<str>),
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Ours(text) => text,
+            Self::Theirs(text) => text,
+        }
+    }
 }
 
 /// What programs do with their arguments. Cheap to clone.
@@ -55,7 +73,7 @@ pub struct Models {
 static BUILT_IN: LazyLock<Models> = LazyLock::new(|| {
     let mut tables = BTreeMap::new();
     for (family, text) in FAMILIES {
-        index(family, text, &mut tables);
+        index(&Text::Ours(family), &Text::Ours(text), &mut tables);
     }
     Models { tables: Arc::new(tables), read: Arc::default() }
 });
@@ -74,7 +92,7 @@ impl Models {
         let mut tables = (*self.tables).clone();
         for source in files {
             let mut own = BTreeMap::new();
-            index(source.file, source.text, &mut own);
+            index(&Text::Theirs(source.file.into()), &Text::Theirs(source.text.into()), &mut own);
             for program in own.keys().filter(|name| !name.contains('.')) {
                 let below = format!("{program}.");
                 tables.retain(|name, _| name != program && !name.starts_with(&below));
@@ -154,23 +172,23 @@ impl Models {
 }
 
 /// Finds the headers of a file.
-fn index(family: &str, text: &str, tables: &mut BTreeMap<String, Spot>) {
-    let family: Arc<str> = family.into();
-    let whole: Arc<str> = text.into();
+fn index(family: &Text, text: &Text, tables: &mut BTreeMap<String, Spot>) {
     let mut open: Option<(String, usize, usize)> = None;
+    let mut close = |open: Option<(String, usize, usize)>, end: usize| {
+        if let Some((name, start, line)) = open {
+            tables.insert(name, Spot { family: family.clone(), text: text.clone(), start, end, line });
+        }
+    };
     let mut offset = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        let header = line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        if let Some(header) = header {
-            if let Some((name, start, line)) = open.take() {
-                let (family, text) = (family.clone(), whole.clone());
-                tables.insert(name, Spot { family, text, start, end: offset, line });
-            }
+        // Cheap first: of ten thousand lines one in ten is a header.
+        if line.starts_with('[')
+            && let Some(header) = line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'))
+        {
+            close(open.take(), offset);
             open = Some((header.replace('"', ""), offset + line.len(), number + 1));
         }
         offset += line.len();
     }
-    if let Some((name, start, line)) = open {
-        tables.insert(name, Spot { family, text: whole, start, end: offset, line });
-    }
+    close(open, offset);
 }

@@ -35,20 +35,16 @@ struct Paths {
 #[derive(Debug, Default)]
 struct Patterns {
     texts: Vec<String>,
-    exact: GlobSet,
+    /// Each built when it is first asked: most rules of a policy are about something else than the call at hand.
+    exact: OnceLock<GlobSet>,
     folding: OnceLock<GlobSet>,
 }
 
 impl Patterns {
     fn is_match(&self, path: &str, folds: bool) -> bool {
-        if folds {
-            let folding = self.folding.get_or_init(|| {
-                // They were built once already, so they build again.
-                set(self.texts.iter().map(String::as_str), true).unwrap_or_default()
-            });
-            return folding.is_match(path);
-        }
-        self.exact.is_match(path)
+        let built = if folds { &self.folding } else { &self.exact };
+        // Each pattern was built once already, so they build again.
+        built.get_or_init(|| set(self.texts.iter().map(String::as_str), folds).unwrap_or_default()).is_match(path)
     }
 
     fn overlaps(&self, pattern: &str) -> bool {
@@ -123,7 +119,7 @@ fn patterns_of(
             let message = format!("`{pattern}` must begin with `/`, `**/`, `{{root}}` or `{{home}}`");
             return Err(context.source.error(at, message));
         }
-        if let Err(error) = set(std::iter::once(filled.as_str()), false) {
+        if let Err(error) = GlobBuilder::new(&filled).literal_separator(true).backslash_escape(true).build() {
             return Err(context.source.error(at, format!("`{pattern}` is no pattern: {}", error.kind())));
         }
         // Listing a folder is part of reading what is in it.
@@ -131,9 +127,7 @@ fn patterns_of(
         texts.push(filled);
         texts.extend(folder.filter(|_| context.word == EffectWord::Read));
     }
-    let exact = set(texts.iter().map(String::as_str), false);
-    let exact = exact.map_err(|e| context.source.error(at, format!("these patterns can not be used together: {e}")))?;
-    Ok(Patterns { texts, exact, folding: OnceLock::new() })
+    Ok(Patterns { texts, ..Patterns::default() })
 }
 
 impl Paths {

@@ -1,8 +1,10 @@
 //! Program rules: `program`, one name or several. A `*` in a name is any run of letters; *ask* and *deny* also find the
 //! program behind a path.
 
+use std::sync::OnceLock;
+
 use checkrein_contract::{Effect, EffectWord, Facts, Run};
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
 use super::running::Running;
@@ -18,11 +20,22 @@ pub(super) const KIND: Kind = Kind {
 
 #[derive(Debug)]
 struct Program {
-    /// Where case counts, and where it does not.
-    names: Option<(GlobSet, GlobSet)>,
+    /// The names as written; none where any program is meant.
     written: Vec<String>,
+    /// Patterns among them, where case counts and where it does not, each built when it is first asked.
+    exact: OnceLock<GlobSet>,
+    folding: OnceLock<GlobSet>,
     running: Running,
     leaning: Leaning,
+}
+
+fn glob(name: &str, folds: bool) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(name).literal_separator(true).case_insensitive(folds).build()
+}
+
+/// Anything but a plain name.
+fn is_pattern(name: &str) -> bool {
+    name != "[" && name.contains(['*', '?', '[', '{', '\\'])
 }
 
 fn build(context: &Context<'_>) -> Built {
@@ -30,44 +43,61 @@ fn build(context: &Context<'_>) -> Built {
         return Ok(None);
     }
     let running = Running::of(context)?;
-    let names = match &context.rule.program {
+    let written = match &context.rule.program {
         None if !running.narrows() => return Ok(None),
-        None => None,
+        None => Vec::new(),
         Some(program) => {
             let at = program.span().start;
-            let (mut set, mut folding) = (GlobSetBuilder::new(), GlobSetBuilder::new());
             for name in program.get_ref().as_slice() {
                 if name.is_empty() || name.contains(char::is_whitespace) {
                     let message =
                         format!("`program` holds `{name}`, which is no program's name; `words` takes arguments");
                     return Err(context.source.error(at, message));
                 }
-                // `[` is a program as well.
-                let pattern = if name == "[" { "\\[" } else { name };
-                for (set, folds) in [(&mut set, false), (&mut folding, true)] {
-                    let glob = GlobBuilder::new(pattern).literal_separator(true).case_insensitive(folds).build();
-                    set.add(glob.map_err(|e| context.source.error(at, format!("`{name}`: {}", e.kind())))?);
+                if is_pattern(name)
+                    && let Err(error) = glob(name, false)
+                {
+                    return Err(context.source.error(at, format!("`{name}`: {}", error.kind())));
                 }
             }
-            let built = |set: GlobSetBuilder| set.build().map_err(|e| context.source.error(at, e.to_string()));
-            Some((built(set)?, built(folding)?))
+            program.get_ref().as_slice().to_vec()
         }
     };
-    let written =
-        context.rule.program.as_ref().map(|program| program.get_ref().as_slice().to_vec()).unwrap_or_default();
-    Ok(Some(Box::new(Program { names, written, running, leaning: context.leaning })))
+    let (exact, folding) = (OnceLock::new(), OnceLock::new());
+    Ok(Some(Box::new(Program { written, exact, folding, running, leaning: context.leaning })))
+}
+
+impl Program {
+    fn is_named(&self, program: &str, folds: bool) -> bool {
+        let same = |name: &String| name == program || folds && name.to_lowercase() == program.to_lowercase();
+        if self.written.iter().any(same) {
+            return true;
+        }
+        let built = if folds { &self.folding } else { &self.exact };
+        let patterns = built.get_or_init(|| {
+            let mut set = GlobSetBuilder::new();
+            // Each was built once already, so it builds again.
+            for pattern in self.written.iter().filter(|name| is_pattern(name)) {
+                if let Ok(glob) = glob(pattern, folds) {
+                    set.add(glob);
+                }
+            }
+            set.build().unwrap_or_default()
+        });
+        patterns.is_match(program)
+    }
 }
 
 impl Matcher for Program {
     fn covers(&self, effect: &Effect, facts: &Facts) -> Result<Cover, String> {
         let Effect::Run(run) = effect else { return Ok(Cover::None) };
         let program = run.program.as_str();
-        let named = match (&self.names, self.leaning) {
-            (None, _) => true,
-            (Some((names, _)), Leaning::Loosens) => names.is_match(program),
-            (Some((exact, folding)), Leaning::Tightens) => {
-                let names = if facts.folds_case() { folding } else { exact };
-                names.is_match(program) || names.is_match(shell::base_name(program))
+        let named = match self.leaning {
+            _ if self.written.is_empty() => true,
+            Leaning::Loosens => self.is_named(program, false),
+            Leaning::Tightens => {
+                let folds = facts.folds_case();
+                self.is_named(program, folds) || self.is_named(shell::base_name(program), folds)
             }
         };
         Ok(Cover::of([named && self.running.fits(run)]))
