@@ -1,0 +1,141 @@
+//! What a policy must know before it judges: asked where a rule needs it, and not where none does.
+//!
+//! Shows R12: facts are gathered before, by name, so that a decision can be computed again.
+
+use checkrein_contract::{
+    Connect, Effect, Facts, Finding, Identity, Layer, Place, PolicySource, Question, Run, Tree, Verdict,
+};
+use checkrein_policy::{Policy, Variables, decide};
+
+fn policy(text: &str) -> Policy {
+    let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+    let text = format!("version = 1\n{text}");
+    let source = PolicySource { layer: Layer::Project, file: "p.toml".to_owned(), text, only_tightens: false };
+    Policy::load(&[source], &Variables::new(&place, &Identity::default())).unwrap()
+}
+
+fn rule(id: &str, decision: &str, rest: &str) -> String {
+    format!("[[rule]]\nid = \"{id}\"\ndecision = \"{decision}\"\nreason = \"r\"\n{rest}\n")
+}
+
+fn asked(policy: &Policy, effect: Effect) -> Vec<Question> {
+    policy.questions(&[effect], &Facts::default())
+}
+
+fn tree(root: &str) -> Tree {
+    Tree { root: root.to_owned(), ..Tree::default() }
+}
+
+fn held(questions: &[Question]) -> Option<(&Tree, &Vec<String>)> {
+    questions.iter().find_map(|question| match question {
+        Question::Holds { tree, patterns } => Some((tree, patterns)),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_tree_is_searched_for_what_rules_guard() {
+    let rules = [
+        rule("free", "allow", "effect = \"read\"\npaths = [\"{root}/free/**\"]"),
+        rule("kept", "deny", "effect = \"read\"\npaths = [\"{root}/kept/**\"]"),
+        rule("asked", "ask", "effect = \"read\"\npaths = [\"{root}/asked/**\"]"),
+        rule("gone", "deny", "effect = \"delete\"\npaths = [\"{root}/gone/**\"]"),
+    ];
+    let policy = policy(&rules.concat());
+    let questions = asked(&policy, Effect::ReadTree(tree("/p/src")));
+    let (searched, patterns) = held(&questions).expect("the tree is searched");
+    assert_eq!(searched, &tree("/p/src"));
+    let has = |pattern: &str| patterns.iter().any(|known| known == pattern);
+    assert!(has("/p/kept/**") && has("/p/asked/**") && has("**/.env"), "{patterns:?}");
+    assert!(!has("/p/free/**") && !has("/p/gone/**") && !has("/**"), "{patterns:?}");
+
+    let own = Effect::ReadTree(Tree { asks_each: true, ..tree("/p/src") });
+    assert_eq!(held(&asked(&policy, own)), None, "who asks about each file needs no search");
+    let questions = asked(&policy, Effect::delete("/p/src", true));
+    let (searched, patterns) = held(&questions).expect("what goes with a tree is searched as well");
+    assert_eq!(searched, &tree("/p/src"));
+    assert!(patterns.contains(&"/p/gone/**".to_owned()) && !patterns.contains(&"/p/kept/**".to_owned()));
+    assert_eq!(held(&asked(&policy, Effect::delete("/p/src/a", false))), None);
+    let pattern = Effect::Delete { path: "/p/*".to_owned(), recursive: true, glob: true };
+    assert_eq!(held(&asked(&policy, pattern)), None, "a pattern is judged as one");
+}
+
+#[test]
+fn names_are_looked_up_where_a_rule_speaks_of_addresses() {
+    let to = |host: &str| Effect::Connect(Connect { host: host.to_owned(), port: 443, ..Connect::default() });
+    let looks_up =
+        |policy: &Policy, host: &str| asked(policy, to(host)).iter().any(|q| matches!(q, Question::Addresses { .. }));
+    let plain = policy(&rule("docs", "allow", "effect = \"connect\"\nhosts = [\"a.example\"]"));
+    assert!(!looks_up(&plain, "a.example"), "a name that no rule resolves is not looked up: a lookup tells others");
+    let inner = policy(&rule("inner", "deny", "effect = \"connect\"\naddresses = [\"private\"]"));
+    assert!(looks_up(&inner, "a.example"));
+    assert!(!looks_up(&inner, ""), "no name, nothing to look up");
+}
+
+#[test]
+fn what_is_known_is_not_asked_again() {
+    let policy = policy("");
+    let run = Run { rests_on: vec![Question::Changed { path: "/p/Makefile".into() }], ..Run::default() };
+    let effects = [Effect::Run(run), Effect::read("/p/a")];
+    let mut facts = Facts::default();
+    let first = policy.questions(&effects, &facts);
+    assert!(first.contains(&Question::Changed { path: "/p/Makefile".into() }));
+    assert!(first.contains(&Question::RealPath { path: "/p".into() }));
+    for question in first {
+        facts.add(question, None);
+    }
+    assert_eq!(policy.questions(&effects, &facts), [], "a question without an answer was asked all the same");
+    // Files that a search found are judged by what they really are.
+    let found = Finding::List(vec!["/p/.env".into()]);
+    facts.add(Question::Holds { tree: tree("/p"), patterns: vec![] }, Some(found));
+    assert_eq!(policy.questions(&effects, &facts), [Question::RealPath { path: "/p/.env".into() }]);
+}
+
+#[test]
+fn tools_that_rules_name_are_known() {
+    let policy = policy(
+        &[
+            rule("one", "allow", "effect = \"tool\"\ntool = \"refund\""),
+            rule("many", "deny", "effect = \"tool\"\ntool = \"drop_*\""),
+            rule("theirs", "allow", "effect = \"tool\"\ntool = \"get\"\nserver = \"s\""),
+        ]
+        .concat(),
+    );
+    let named: Vec<&str> = policy.named_tools().map(|(tool, _)| tool).collect();
+    assert_eq!(named, ["refund"]);
+}
+
+/// The strongest layer that speaks decides; inside one the strictest rule; of equals the first.
+#[test]
+fn layers_speak_in_their_order() {
+    let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+    let layer = |layer: Layer, rules: &[String]| PolicySource {
+        layer,
+        file: format!("{}.toml", layer.as_str()),
+        text: format!("version = 1\n{}", rules.concat()),
+        only_tightens: false,
+    };
+    let run = |decision: &str, id: &str| rule(id, decision, "effect = \"run\"\nprogram = \"go\"");
+    let judged = |sources: &[PolicySource]| {
+        let policy = Policy::load(sources, &Variables::new(&place, &Identity::default())).unwrap();
+        let run = Run { program: "go".into(), argv: vec!["go".into()], ..Run::default() };
+        let foreseen = checkrein_contract::Foreseen::of(vec![Effect::Run(run)]);
+        let decision = decide(&policy, &foreseen, &Facts::default());
+        let rule = match &decision.trace[0].winner {
+            checkrein_contract::Winner::Rule(rule) => rule.rule.clone(),
+            other => format!("{other:?}"),
+        };
+        (decision.verdict, rule)
+    };
+    let (user, project) = (Layer::User, Layer::Project);
+    for (sources, verdict, winner) in [
+        (vec![layer(user, &[run("ask", "a")]), layer(project, &[run("allow", "b")])], Verdict::Ask, "a"),
+        (vec![layer(user, &[run("allow", "a")]), layer(project, &[run("ask", "b")])], Verdict::Allow, "a"),
+        (vec![layer(user, &[run("allow", "a")]), layer(project, &[run("deny", "b")])], Verdict::Deny, "b"),
+        (vec![layer(user, &[run("allow", "a"), run("ask", "b")])], Verdict::Ask, "b"),
+        (vec![layer(user, &[run("ask", "a"), run("ask", "b"), run("allow", "c")])], Verdict::Ask, "a"),
+        (vec![layer(user, &[run("deny", "a")]), layer(project, &[run("deny", "b")])], Verdict::Deny, "a"),
+    ] {
+        assert_eq!(judged(&sources), (verdict, winner.to_owned()));
+    }
+}
