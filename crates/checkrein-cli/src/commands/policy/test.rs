@@ -98,18 +98,21 @@ fn report(out: &mut dyn Write, fixture: &Fixture, judged: &Judged, json: bool) {
 fn summary(out: &mut dyn Write, all: &Report, json: bool) {
     let count = |score| all.count(score);
     if json {
-        let kinds: BTreeMap<String, BTreeMap<&str, usize>> = all
-            .kinds
-            .iter()
-            .map(|((kind, direction), counts)| {
-                let counts = SCORES.map(|(score, word)| (word, counts.get(&score).copied().unwrap_or(0)));
-                (format!("{kind}/{direction}"), BTreeMap::from(counts))
-            })
-            .collect();
+        let by = |name: &dyn Fn(&(String, String)) -> String| {
+            let mut all_of: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
+            for (key, counts) in &all.kinds {
+                let entry = all_of.entry(name(key)).or_default();
+                for (score, word) in SCORES {
+                    *entry.entry(word).or_default() += counts.get(&score).copied().unwrap_or(0);
+                }
+            }
+            all_of
+        };
         let unused: Vec<_> = all.unused.iter().map(|(policy, rule)| json!({"policy": policy, "rule": rule})).collect();
         let line = json!({
             "total": all.total(), "right": count(Score::Right), "over_cautious": count(Score::OverCautious),
-            "vulnerable": count(Score::Vulnerable), "wrong": count(Score::Wrong), "by_kind": kinds,
+            "vulnerable": count(Score::Vulnerable), "wrong": count(Score::Wrong), "by_kind": by(&|(kind, _)| kind.clone()),
+            "by_direction": by(&|(_, direction)| direction.clone()),
             "rules_unused": unused,
         });
         _ = writeln!(out, "{line}");
