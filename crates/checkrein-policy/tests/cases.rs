@@ -2,7 +2,7 @@
 //! layers deciding wrongly, against the six policies beside it; `more.jsonl`, further calls of the same kinds, written from
 //! the words of those policies; and `seed.json` against the policy that ships as an example.
 //!
-//! Shows R1-R5, R8-R16, R19, R20, R88: one pure function over tool name and arguments decides every recorded call, and
+//! Shows R1-R5, R8-R16, R19, R20, R88, R114, R115: one pure function over tool name and arguments decides every recorded call, and
 //! wrapping, spacing, quoting, dot segments, links and absolute program paths never weaken a deny.
 
 #![expect(clippy::print_stderr, reason = "the score is for people who run the tests")]

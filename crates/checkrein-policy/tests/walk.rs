@@ -1,0 +1,150 @@
+//! What the walk knows of values, and what it says it can not know.
+//!
+//! Shows R1, R115: a command is judged with its arguments, also those that the shell computes.
+
+use checkrein_contract::{Effect, Facts, Foreseen, Place};
+use checkrein_policy::{Models, Scene, shell};
+
+fn foresee(text: &str) -> Foreseen {
+    let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+    let facts = Facts::default();
+    shell::foresee(text, Scene { place: &place, facts: &facts, models: Models::built_in() })
+}
+
+fn unknown(text: &str) -> bool {
+    foresee(text).effects.iter().any(|effect| matches!(effect, Effect::Unknown { .. }))
+}
+
+/// What is read, written and deleted, as words; looking at folders is left out.
+fn paths(text: &str) -> Vec<String> {
+    let touched = foresee(text).effects.into_iter().filter(|effect| !matches!(effect, Effect::List { .. }));
+    let words = touched.filter_map(|effect| {
+        let path = effect.path()?.to_owned();
+        Some(format!("{} {path}", effect.word().as_str()))
+    });
+    words.collect()
+}
+
+/// Values that are numbers, literals or lists of literals are known.
+#[test]
+fn values_that_are_known() {
+    for text in [
+        "echo $((1+2))",
+        "i=1; echo $((i+1))",
+        "i=1; i=$((i+1)); echo $((i*2)) ${#i}",
+        "for ((i=0; i<3; i++)); do echo $i; done",
+        "set -- a b; [[ $# -eq 2 ]] && echo $1",
+        "x=(a b); echo \"${x[@]}\" ${#x[@]}",
+        "x=3; [[ $x -eq 3 ]] && echo yes",
+        "echo $RANDOM $$ $? $#",
+        "echo $(($# + $?))",
+        "echo \"${NAME:-default}\" \"${NAME#x}\" \"${NAME/a/b}\" \"${NAME:0:2}\" \"${NAME^^}\"",
+        "x=1; x+=2; echo $x",
+        "read -r line; echo \"$line\"",
+        "export LANG=C; ls",
+        "declare -i n; echo x",
+    ] {
+        if text.starts_with("declare -i") {
+            assert!(unknown(text), "{text}: what is assigned is evaluated");
+        } else {
+            assert!(!unknown(text), "{text}: {:?}", foresee(text).effects);
+        }
+    }
+}
+
+/// Text that is evaluated as code or as a name is not.
+#[test]
+fn values_that_are_evaluated() {
+    for text in [
+        "echo $((x))",
+        "echo $((x+1))",
+        "echo $(($1+1))",
+        "x=$(cat f); echo $((x))",
+        "(( x > 1 ))",
+        "let x",
+        "let 'x=a[$(y)]'",
+        "[[ $x -eq 1 ]]",
+        "[[ 1 -lt $x ]]",
+        "echo \"${a[$x]}\"",
+        "a[$x]=1",
+        "echo ${!v}",
+        "echo \"${!v:-x}\"",
+        "echo ${v@P}",
+        "test -v \"$x\"",
+        "[[ -v $x ]]",
+        "unset \"$x\"",
+        "printf -v \"$x\" y",
+        "printf -v 'a[$(y)]' y",
+        "read 'a[$(y)]'",
+        "declare -n r=x",
+        "declare -a 'x=($(y))'",
+        "mapfile -C ls x",
+        "eval \"$x\"",
+        "$x",
+        "\"$x\" y",
+        "source \"$x\"",
+        "trap \"$x\" EXIT",
+        "bash -c \"$x\"",
+        "cat \"$x\"",
+        "rm \"$x\"",
+        "echo y > \"$x\"",
+        "cd \"$x\" && ls",
+        "x=$(<f); cat \"$x\"",
+        "cat \"$(ls)\"",
+        "alias ls=rm",
+        "shopt -s extglob",
+        "set -k",
+        "set -o allexport",
+        "export PAGER=x",
+        "PATH=/tmp",
+        "for PATH in /tmp; do ls; done",
+        "wait -p PATH",
+    ] {
+        assert!(unknown(text), "{text}: {:?}", foresee(text).effects);
+    }
+}
+
+/// Where values lead.
+#[test]
+fn values_that_become_paths() {
+    for (text, expected) in [
+        ("x=a; cat $x", vec!["read /p/a"]),
+        ("x=a; y=$x/b; cat \"$y\"", vec!["read /p/a/b"]),
+        ("for f in a b; do cat $f; done", vec!["read /p/a", "read /p/b"]),
+        ("if true; then x=a; else x=b; fi; cat $x", vec!["read /p/b", "read /p/a"]),
+        ("case x in x) x=a;; esac; cat \"$x\"", vec!["read /p/a"]),
+        ("f() { cat \"$1\"; }; f a", vec!["read /p/a"]),
+        ("set -- a b; cat \"$@\"", vec!["read /p/a", "read /p/b"]),
+        ("cat {a,b}.txt", vec!["read /p/a.txt", "read /p/b.txt"]),
+        ("cat ~/a ~dev/b", vec!["read /home/dev/a", "read /home/dev/b"]),
+        ("cat $HOME/a", vec!["read /home/dev/a"]),
+        ("cat \"$(<a)\" < b", vec!["read /p/b", "read /p/a"]),
+        ("cat <<< x > a", vec!["write /p/a"]),
+        ("x=$(echo a); cat $x", vec!["read /p/a"]),
+        ("cat $(echo a b)", vec!["read /p/a", "read /p/b"]),
+        ("eval 'cat a'", vec!["read /p/a"]),
+        ("bash -c 'cat $1' _ a", vec!["read /p/a"]),
+        ("cd a; cd b; cat c", vec!["read /p/c", "read /p/a/b/c", "read /p/a/c", "read /p/b/c"]),
+        ("(cd a && cat b); cat c", vec!["read /p/a/b", "read /p/c"]),
+        ("cd a && cat b", vec!["read /p/a/b"]),
+        ("pushd a && cat b", vec!["read /p/a/b"]),
+        ("echo a | xargs cat", vec!["read /p/a"]),
+        ("printf 'a\\nb\\n' | xargs -n1 cat", vec!["read /p/a", "read /p/b"]),
+        ("exec 3> a", vec!["write /p/a"]),
+        ("echo x >& a", vec!["write /p/a"]),
+        ("echo x &>> a 2>&1", vec!["write /p/a"]),
+        ("while read -r f; do :; done < a", vec!["read /p/a"]),
+        ("trap 'rm a' EXIT", vec!["delete /p/a"]),
+        ("f() { rm a; }", vec!["delete /p/a"]),
+        ("coproc cat a", vec!["read /p/a"]),
+        ("time cat a", vec!["read /p/a"]),
+        ("! cat a", vec!["read /p/a"]),
+        ("diff <(cat a) b", vec!["read /p/a", "read /p/b"]),
+    ] {
+        let (mut got, mut expected) = (paths(text), expected);
+        got.sort();
+        got.dedup();
+        expected.sort_unstable();
+        assert_eq!(got, expected, "{text}: {:?}", paths(text));
+    }
+}
