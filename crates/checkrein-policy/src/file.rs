@@ -49,6 +49,9 @@ pub(crate) struct RuleFile {
     #[serde(default, rename = "where")]
     pub(crate) conditions: BTreeMap<String, Spanned<ConditionFile>>,
     #[serde(default)]
+    pub(crate) identity: BTreeMap<String, Spanned<OneOrMore>>,
+    pub(crate) stage: Option<Spanned<OneOrMore>>,
+    #[serde(default)]
     pub(crate) matches: Vec<Spanned<Value>>,
     #[serde(default)]
     pub(crate) does_not_match: Vec<Spanned<Value>>,

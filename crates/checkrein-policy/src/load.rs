@@ -5,7 +5,7 @@ use checkrein_toml::{FileError, Source, Spanned};
 
 use crate::file::{PolicyFile, RuleFile};
 use crate::policy::{LayerRules, Policy, Rule};
-use crate::rules::{Context, Cover, KINDS, Leaning, Matcher, keys_set};
+use crate::rules::{Context, Cover, KINDS, Leaning, Matcher, keys_set, scope};
 use crate::variables::Variables;
 
 const FLOOR: &str = include_str!("floor.toml");
@@ -95,6 +95,8 @@ impl Policy {
             }
             rules.push(rule);
         }
+        // A rule for somebody else, or for another stage, was read and checked; it does not hold here.
+        rules.retain(|rule| rule.in_force);
         self.layers.push(LayerRules { layer: from.layer, only_tightens: from.only_tightens, rules });
         Ok(())
     }
@@ -135,7 +137,7 @@ fn build_rule(
     let (_, matcher) = build_matcher(&context, id)?;
     // The examples of what ships are checked by a test, not at every start.
     if from.text != FLOOR || from.layer != Layer::Floor {
-        check_examples(&Context { variables: &Variables::for_examples(), ..context }, id)?;
+        check_examples(&Context { source, rule, word, leaning, variables: &Variables::for_examples() }, id)?;
     }
     Ok(Rule {
         origin: RuleRef {
@@ -147,6 +149,7 @@ fn build_rule(
         verdict,
         word,
         reason: rule.reason.clone(),
+        in_force: scope::in_force(&context),
         matcher,
         tool: rule
             .tool

@@ -31,6 +31,8 @@ pub(crate) struct Rule {
     pub(crate) word: EffectWord,
     pub(crate) reason: String,
     pub(crate) matcher: Box<dyn Matcher>,
+    /// It is for this identity and this stage.
+    pub(crate) in_force: bool,
     /// The host's own tool that the rule names exactly.
     pub(crate) tool: Option<String>,
 }

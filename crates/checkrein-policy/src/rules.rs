@@ -5,6 +5,7 @@ mod host;
 mod path;
 mod program;
 mod running;
+pub(crate) mod scope;
 mod tool;
 mod words;
 

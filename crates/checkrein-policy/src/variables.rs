@@ -43,6 +43,11 @@ impl Variables {
         self
     }
 
+    /// The value of a name.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
     /// Replaces every `{name}` by its value, passed through `escape`.
     ///
     /// # Errors

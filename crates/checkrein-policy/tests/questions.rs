@@ -139,3 +139,36 @@ fn layers_speak_in_their_order() {
         assert_eq!(judged(&sources), (verdict, winner.to_owned()));
     }
 }
+
+/// Shows R12: a rule for somebody else, or for another stage, does not hold; it is read and checked all the same.
+#[test]
+fn rules_hold_for_whom_and_when_they_say() {
+    let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+    let go = |id: &str, decision: &str, scope: &str| {
+        rule(id, decision, &format!("effect = \"run\"\nprogram = \"go\"\n{scope}"))
+    };
+    let text = [
+        go("acme", "allow", "identity.tenant = \"acme\""),
+        go("others", "deny", "identity = { tenant = [\"b\", \"c\"], person = \"sam\" }"),
+        go("planning", "deny", "stage = \"plan\""),
+    ];
+    let text = format!("version = 1\n{}", text.concat());
+    let verdict = |names: &[(&str, &str)], stage: Option<&str>| {
+        let identity = names.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut variables = Variables::new(&place, &Identity(identity));
+        if let Some(stage) = stage {
+            variables = variables.with("stage", stage);
+        }
+        let source =
+            PolicySource { layer: Layer::Project, file: "p.toml".into(), text: text.clone(), only_tightens: false };
+        let policy = Policy::load(&[source], &variables).unwrap();
+        let run = Run { program: "go".into(), argv: vec!["go".into()], ..Run::default() };
+        decide(&policy, &checkrein_contract::Foreseen::of(vec![Effect::Run(run)]), &Facts::default()).verdict
+    };
+    assert_eq!(verdict(&[("tenant", "acme")], None), Verdict::Allow);
+    assert_eq!(verdict(&[], None), Verdict::Ask);
+    assert_eq!(verdict(&[("tenant", "b")], None), Verdict::Ask, "all names must be as the rule says");
+    assert_eq!(verdict(&[("tenant", "c"), ("person", "sam")], None), Verdict::Deny);
+    assert_eq!(verdict(&[("tenant", "acme")], Some("plan")), Verdict::Deny);
+    assert_eq!(verdict(&[("tenant", "acme")], Some("build")), Verdict::Allow);
+}
