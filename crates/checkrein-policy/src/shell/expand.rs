@@ -222,7 +222,7 @@ impl Walker<'_> {
     }
 }
 
-pub(super) fn is_list(parameter: &Parameter) -> bool {
+fn is_list(parameter: &Parameter) -> bool {
     let subscript = parameter.subscript.as_ref().and_then(|word| word.parts.first());
     matches!(subscript, Some(Part::Bare(text)) if text == "@" || text == "*")
 }

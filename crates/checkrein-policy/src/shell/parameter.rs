@@ -2,7 +2,7 @@
 
 use checkrein_shell::{Arithmetic, Operation, Parameter, Part, Word};
 
-use super::expand::{is_list, shown_part};
+use super::expand::shown_part;
 use super::flow::Flow;
 use super::state::Variable;
 use super::value::Text;
@@ -16,12 +16,11 @@ impl Walker<'_> {
             Part::Command(script) => {
                 let output = std::mem::replace(&mut self.output, Flow::Nothing);
                 let stdin = self.stdin.clone();
-                let reads = single_input(script);
                 self.subshell(script);
                 self.stdin = stdin;
                 let wrote = std::mem::replace(&mut self.output, output);
                 Variable::one(match wrote {
-                    Flow::Known(text) if !reads => Text::likely(text.trim_end_matches('\n').to_owned()),
+                    Flow::Known(text) => Text::likely(text.trim_end_matches('\n').to_owned()),
                     other => other.as_text("$(...)"),
                 })
             }
@@ -42,8 +41,7 @@ impl Walker<'_> {
         if parameter.indirect && parameter.operation != Operation::Names {
             self.unknown(format!("`${{!{name}}}` is a variable whose name is not known before it runs"));
         }
-        let mut value = self.variable(name);
-        value.list |= parameter.subscript.as_ref().is_some_and(|word| word.parts.len() == 1) && is_list(parameter);
+        let value = self.variable(name);
         match &parameter.operation {
             Operation::Plain if !parameter.indirect => value,
             Operation::Plain => Variable::unknown(),
@@ -120,19 +118,14 @@ impl Walker<'_> {
                 }
                 other => {
                     let value = self.expansion(other, true);
-                    let safe = matches!(other, Part::Arithmetic(_))
-                        || is_number_name(other)
-                        || !value.list && !value.values.is_empty() && value.values.iter().all(is_number);
-                    if !safe {
+                    if !is_number(&value) {
                         self.unknown(format!("`{}` is evaluated as an expression", shown_part(other)));
                     }
                 }
             }
         }
         for name in &expression.reads {
-            let value = self.variable(name);
-            let safe = name_is_number(name) || !value.values.is_empty() && value.values.iter().all(is_number);
-            if !safe {
+            if !is_number(&self.variable(name)) {
                 self.unknown(format!("the value of `{name}` is evaluated as an expression"));
             }
         }
@@ -142,24 +135,9 @@ impl Walker<'_> {
     }
 }
 
-/// `$#`, `$?`, `$$`, `$!`.
-fn is_number_name(part: &Part) -> bool {
-    matches!(part, Part::Parameter(parameter)
-        if matches!(parameter.operation, Operation::Length) || name_is_number(&parameter.name))
-}
-
-fn name_is_number(name: &str) -> bool {
-    matches!(name, "#" | "?" | "$" | "!" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID" | "PPID")
-}
-
-fn is_number(text: &Text) -> bool {
-    *text == Text::number() || text.as_known().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
-}
-
-/// `$(<file)`.
-fn single_input(script: &checkrein_shell::Script) -> bool {
-    let [statement] = script.statements.as_slice() else { return false };
-    let [command] = statement.first.stages.as_slice() else { return false };
-    matches!(&command.kind, checkrein_shell::Kind::Simple(simple) if simple.words.is_empty() && simple.assignments.is_empty())
-        && !command.redirects.is_empty()
+/// Whether a variable can hold nothing but a number.
+fn is_number(variable: &Variable) -> bool {
+    let number =
+        |text: &Text| *text == Text::number() || text.as_known().is_some_and(|text| text.parse::<i64>().is_ok());
+    !variable.list && !variable.values.is_empty() && variable.values.iter().all(number)
 }

@@ -106,7 +106,7 @@ impl Walker<'_> {
                 _ => Variable::unknown(),
             },
             "TMPDIR" => known("/tmp"),
-            "#" | "?" | "$" | "!" | "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID" => {
+            "#" | "?" | "$" | "!" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID" | "PPID" => {
                 Variable::one(Text::number())
             }
             "@" | "*" => Variable { values: Vec::new(), list: true },
