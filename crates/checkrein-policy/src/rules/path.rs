@@ -38,13 +38,22 @@ struct Patterns {
     /// Each built when it is first asked: most rules of a policy are about something else than the call at hand.
     exact: OnceLock<GlobSet>,
     folding: OnceLock<GlobSet>,
+    /// Those that match whatever the shell's `*` may stand for; the same two.
+    wide_exact: OnceLock<GlobSet>,
+    wide_folding: OnceLock<GlobSet>,
 }
 
 impl Patterns {
     fn is_match(&self, path: &str, folds: bool) -> bool {
         let built = if folds { &self.folding } else { &self.exact };
-        // Each pattern was built once already, so they build again.
-        built.get_or_init(|| set(self.texts.iter().map(String::as_str), folds).unwrap_or_default()).is_match(path)
+        built.get_or_init(|| set(&self.texts, folds)).is_match(path)
+    }
+
+    /// Whether they match everything that a pattern of the shell may stand for, of which `path` is an ordinary example:
+    /// `?` and `[..]` in a rule match less than the shell's `*` may.
+    fn is_match_wide(&self, path: &str, folds: bool) -> bool {
+        let built = if folds { &self.wide_folding } else { &self.wide_exact };
+        built.get_or_init(|| set(self.texts.iter().filter(|text| !text.contains(['?', '['])), folds)).is_match(path)
     }
 
     fn overlaps(&self, pattern: &str) -> bool {
@@ -52,14 +61,16 @@ impl Patterns {
     }
 }
 
-fn set<'t>(texts: impl Iterator<Item = &'t str>, folds: bool) -> Result<GlobSet, globset::Error> {
+/// Each pattern was built once already, when its rule was loaded, so they build again; nothing matches otherwise.
+fn set<'t>(texts: impl IntoIterator<Item = &'t String>, folds: bool) -> GlobSet {
     let mut builder = GlobSetBuilder::new();
     for text in texts {
-        let glob =
-            GlobBuilder::new(text).literal_separator(true).backslash_escape(true).case_insensitive(folds).build()?;
-        builder.add(glob);
+        match GlobBuilder::new(text).literal_separator(true).backslash_escape(true).case_insensitive(folds).build() {
+            Ok(glob) => _ = builder.add(glob),
+            Err(_) => return GlobSet::empty(),
+        }
     }
-    builder.build()
+    builder.build().unwrap_or_default()
 }
 
 fn build(context: &Context<'_>) -> Built {
@@ -173,10 +184,7 @@ impl Paths {
             let met = self.paths.overlaps(pattern) && !self.except_covers(pattern, folds);
             return if met { Cover::Within } else { Cover::None };
         }
-        // `?` and `[..]` in a rule match less than the shell's `*` may.
-        let wide = self.paths.texts.iter().filter(|text| !text.contains(['?', '[']));
-        let wide = set(wide.map(String::as_str), folds).unwrap_or_default();
-        let all = wide.is_match(patterns::ordinary(pattern)) && !self.except.overlaps(pattern);
+        let all = self.paths.is_match_wide(&patterns::ordinary(pattern), folds) && !self.except.overlaps(pattern);
         if all { Cover::All } else { Cover::None }
     }
 
