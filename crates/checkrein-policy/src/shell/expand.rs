@@ -53,29 +53,8 @@ impl Walker<'_> {
     }
 
     fn braceless(&mut self, word: &Word, fields: &mut Vec<Field>) {
-        let mut growing = vec![Growing::default()];
-        for (index, part) in word.parts.iter().enumerate() {
-            match part {
-                Part::Bare(text) => {
-                    let text = if index == 0 { self.tilde(text, word.parts.len() == 1, &mut growing) } else { text };
-                    for growing in &mut growing {
-                        bare(text, growing);
-                    }
-                }
-                Part::Quoted(text) => push(&mut growing, &[Text::known(text.clone())]),
-                Part::Double(parts) => self.double(parts, &mut growing),
-                Part::Process { writes, script } => {
-                    let text = self.process(*writes, script);
-                    push(&mut growing, &[text]);
-                }
-                other => {
-                    let variable = self.expansion(other, false);
-                    split(&mut growing, &variable, shown_part(other));
-                }
-            }
-        }
         // Alternatives of one word become fields side by side: what is true of each is judged.
-        for mut growing in growing {
+        for mut growing in self.grow(word, true) {
             if growing.open {
                 let many = growing.many;
                 growing.done.push(Field { text: growing.last, many });
@@ -90,43 +69,46 @@ impl Walker<'_> {
 
     /// A word that is not split and no pattern: a value, a redirection's target, the word of `case`.
     pub(super) fn single(&mut self, word: &Word) -> Text {
-        let mut growing = vec![Growing::default()];
-        for (index, part) in word.parts.iter().enumerate() {
-            match part {
-                Part::Bare(text) => {
-                    let text = if index == 0 { self.tilde(text, word.parts.len() == 1, &mut growing) } else { text };
-                    push(&mut growing, &[Text::known(text.to_owned())]);
-                }
-                Part::Quoted(text) => push(&mut growing, &[Text::known(text.clone())]),
-                Part::Double(parts) => self.double(parts, &mut growing),
-                Part::Process { writes, script } => {
-                    let text = self.process(*writes, script);
-                    push(&mut growing, &[text]);
-                }
-                other => {
-                    let variable = self.expansion(other, true);
-                    join(&mut growing, &variable, shown_part(other));
-                }
-            }
-        }
-        match <[Growing; 1]>::try_from(growing) {
+        match <[Growing; 1]>::try_from(self.grow(word, false)) {
             Ok([only]) => only.last,
             Err(_) => Text::any("a text with several values"),
         }
     }
 
-    /// Every value that a word which is not split may have.
-    pub(super) fn alternatives(&mut self, word: &Word) -> Vec<Text> {
-        if let [part @ Part::Parameter(_)] = word.parts.as_slice() {
-            let variable = self.expansion(part, true);
-            if !variable.values.is_empty() && !variable.list {
-                return variable.values;
+    /// Each text that a word may come to. `splits`: what is bare in it may be a pattern, and values in it are split.
+    fn grow(&mut self, word: &Word, splits: bool) -> Vec<Growing> {
+        let mut growing = vec![Growing::default()];
+        for (index, part) in word.parts.iter().enumerate() {
+            match part {
+                Part::Bare(text) => {
+                    let text = if index == 0 { self.tilde(text, word.parts.len() == 1, &mut growing) } else { text };
+                    if splits {
+                        growing.iter_mut().for_each(|growing| bare(text, growing));
+                    } else {
+                        push(&mut growing, &Text::known(text.to_owned()));
+                    }
+                }
+                Part::Quoted(text) => push(&mut growing, &Text::known(text.clone())),
+                Part::Double(parts) => self.double(parts, &mut growing),
+                Part::Process { writes, script } => push(&mut growing, &self.process(*writes, script)),
+                other => {
+                    let variable = self.expansion(other);
+                    let add = if splits { split } else { join };
+                    add(&mut growing, &variable, shown_part(other));
+                }
             }
         }
-        if let [Part::Double(parts)] = word.parts.as_slice()
-            && let [part @ Part::Parameter(_)] = parts.as_slice()
-        {
-            let variable = self.expansion(part, true);
+        growing
+    }
+
+    /// Every value that a word which is not split may have.
+    pub(super) fn alternatives(&mut self, word: &Word) -> Vec<Text> {
+        let parts = match word.parts.as_slice() {
+            [Part::Double(parts)] => parts.as_slice(),
+            parts => parts,
+        };
+        if let [part @ Part::Parameter(_)] = parts {
+            let variable = self.expansion(part);
             if !variable.values.is_empty() && !variable.list {
                 return variable.values;
             }
@@ -138,7 +120,7 @@ impl Walker<'_> {
         growing.iter_mut().for_each(|growing| growing.open = true);
         for part in parts {
             match part {
-                Part::Bare(text) | Part::Quoted(text) => push(growing, &[Text::known(text.clone())]),
+                Part::Bare(text) | Part::Quoted(text) => push(growing, &Text::known(text.clone())),
                 Part::Double(parts) => self.double(parts, growing),
                 Part::Parameter(parameter) if parameter.name == "@" && parameter.operation == Operation::Plain => {
                     // `"$@"`: each argument a field of its own.
@@ -157,7 +139,7 @@ impl Walker<'_> {
                     }
                 }
                 other => {
-                    let variable = self.expansion(other, true);
+                    let variable = self.expansion(other);
                     if variable.list && matches!(other, Part::Parameter(parameter) if is_list(parameter)) {
                         growing.iter_mut().for_each(|growing| growing.many = true);
                     }
@@ -261,13 +243,11 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?']) || text.find('[').is_some_and(|at| text.get(at..).unwrap_or_default().contains(']'))
 }
 
-/// Adds texts that are not split.
-fn push(growing: &mut [Growing], texts: &[Text]) {
+/// Adds a text that is not split.
+fn push(growing: &mut [Growing], text: &Text) {
     for growing in growing {
         growing.open = true;
-        for text in texts {
-            growing.last.append(text.clone());
-        }
+        growing.last.append(text.clone());
     }
 }
 

@@ -10,9 +10,9 @@ use super::walk::Walker;
 
 impl Walker<'_> {
     /// The value of `$x`, `$(...)`, `$((...))`.
-    pub(super) fn expansion(&mut self, part: &Part, quoted: bool) -> Variable {
+    pub(super) fn expansion(&mut self, part: &Part) -> Variable {
         match part {
-            Part::Parameter(parameter) => self.parameter(parameter, quoted),
+            Part::Parameter(parameter) => self.parameter(parameter),
             Part::Command(script) => {
                 let output = std::mem::replace(&mut self.output, Flow::Nothing);
                 let stdin = self.stdin.clone();
@@ -33,7 +33,7 @@ impl Walker<'_> {
         }
     }
 
-    fn parameter(&mut self, parameter: &Parameter, quoted: bool) -> Variable {
+    fn parameter(&mut self, parameter: &Parameter) -> Variable {
         let name = parameter.name.as_str();
         if let Some(subscript) = &parameter.subscript {
             self.subscript(subscript);
@@ -48,7 +48,7 @@ impl Walker<'_> {
             Operation::Length => Variable::one(Text::number()),
             Operation::Names => Variable::unknown(),
             Operation::Default(word) | Operation::Assign(word) => {
-                let other = self.operand_word(word, quoted);
+                let other = self.single(word);
                 if matches!(parameter.operation, Operation::Assign(_)) {
                     self.assign(name, Variable::unknown());
                 }
@@ -56,20 +56,20 @@ impl Walker<'_> {
                 if self.is_set(name) { value } else { Variable { values: vec![other], list: true } }
             }
             Operation::Alternative(word) => {
-                let other = self.operand_word(word, quoted);
+                let other = self.single(word);
                 if self.is_set(name) { Variable::one(other) } else { Variable { values: vec![other], list: true } }
             }
             Operation::Require(word) => {
-                _ = self.operand_word(word, quoted);
+                _ = self.single(word);
                 value
             }
             Operation::Trim(word) | Operation::Case(word) => {
-                _ = self.operand_word(word, quoted);
+                _ = self.single(word);
                 Variable::one(Text::any(format!("${{{name}...}}")))
             }
             Operation::Replace(from, to) => {
-                _ = self.operand_word(from, quoted);
-                _ = self.operand_word(to, quoted);
+                _ = self.single(from);
+                _ = self.single(to);
                 Variable::one(Text::any(format!("${{{name}/...}}")))
             }
             Operation::Slice(from, length) => {
@@ -86,11 +86,6 @@ impl Walker<'_> {
                 Variable::one(Text::any(format!("${{{name}@{letter}}}")))
             }
         }
-    }
-
-    /// The word of an operator. Outside quotes it is a word like any other; only its parts count here.
-    fn operand_word(&mut self, word: &Word, _quoted: bool) -> Text {
-        self.single(word)
     }
 
     /// `[...]` behind a name is evaluated as arithmetic, unless it is `@` or `*`.
@@ -113,11 +108,11 @@ impl Walker<'_> {
                 Part::Bare(_) | Part::Quoted(_) => {}
                 Part::Double(parts) => {
                     for part in parts {
-                        _ = self.expansion(part, true);
+                        _ = self.expansion(part);
                     }
                 }
                 other => {
-                    let value = self.expansion(other, true);
+                    let value = self.expansion(other);
                     if !is_number(&value) {
                         self.unknown(format!("`{}` is evaluated as an expression", shown_part(other)));
                     }
