@@ -64,13 +64,7 @@ impl Search {
     }
 
     fn hooks(&mut self, folder: &Path) -> Option<()> {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if is_absence(&error) => return Some(()),
-            Err(_) => return None,
-        };
-        for entry in entries {
-            let entry = entry.ok()?;
+        for entry in entries(folder)? {
             let name = entry.file_name().into_string().ok()?;
             let runs = fs::metadata(entry.path()).is_ok_and(|at| at.is_file() && at.permissions().mode() & 0o111 != 0);
             if runs && !name.ends_with(".sample") {
@@ -82,13 +76,7 @@ impl Search {
 
     /// The repositories of submodules, whose names may have slashes in them.
     fn modules(&mut self, folder: &Path) -> Option<()> {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if is_absence(&error) => return Some(()),
-            Err(_) => return None,
-        };
-        for entry in entries {
-            let entry = entry.ok()?;
+        for entry in entries(folder)? {
             if !entry.file_type().ok()?.is_dir() {
                 continue;
             }
@@ -102,6 +90,15 @@ impl Search {
             self.modules(&module.join("modules"))?;
         }
         Some(())
+    }
+}
+
+/// What is in a folder: nothing where there is none; `None` where it can not be read.
+fn entries(folder: &Path) -> Option<Vec<fs::DirEntry>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.collect::<Result<_, _>>().ok(),
+        Err(error) if is_absence(&error) => Some(Vec::new()),
+        Err(_) => None,
     }
 }
 

@@ -7,7 +7,7 @@ use checkrein_contract::{Layer, PolicySource};
 use checkrein_policy::{Manifest, Models, Source, foreign_tools};
 
 use crate::HarnessError;
-use crate::task::read;
+use crate::task::{read, unreadable};
 
 /// What a folder of policies holds.
 #[derive(Clone, Debug)]
@@ -67,18 +67,16 @@ pub(crate) fn texts(folder: &Path) -> Result<Vec<(String, String)>, HarnessError
 }
 
 /// The TOML files of a folder, by name; none where there is no such folder.
-fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, HarnessError> {
-    let unreadable =
-        |error: std::io::Error| HarnessError::Unreadable { path: folder.to_path_buf(), reason: error.to_string() };
+pub(crate) fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, HarnessError> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
+        Err(error) => return Err(unreadable(folder, &error)),
     };
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry.map_err(unreadable)?.path();
-        if path.extension().is_some_and(|ending| ending == "toml") && path.is_file() {
+        let path = entry.map_err(|error| unreadable(folder, &error))?.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
             files.push(path);
         }
     }

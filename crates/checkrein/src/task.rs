@@ -9,8 +9,8 @@ use checkrein_contract::{Budget, Check, Identity, OnAsk, PolicySource, Skill, St
 use checkrein_policy::Manifest;
 use serde_json::Value;
 
-pub(crate) use load::read;
 pub use load::{find_folder, from_folder, from_words};
+pub(crate) use load::{read, unreadable};
 
 /// A task, read and checked, before anything of it runs.
 #[derive(Clone, Debug)]

@@ -236,20 +236,8 @@ impl Loader<'_> {
     }
 
     fn manifests(&self) -> Result<Vec<Manifest>, HarnessError> {
-        let folder = self.folder.join("tools");
-        let mut paths = Vec::new();
-        if folder.is_dir() {
-            let entries = fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?;
-            for entry in entries {
-                let path = entry.map_err(|error| unreadable(&folder, &error))?.path();
-                if path.extension().is_some_and(|extension| extension == "toml") {
-                    paths.push(path);
-                }
-            }
-        }
-        paths.sort();
         let mut manifests = Vec::new();
-        for path in paths {
+        for path in crate::policy_folder::toml_files(&self.folder.join("tools"))? {
             let text = read(&path)?;
             let shown = path.display().to_string();
             let source = Source { file: &shown, text: &text };
@@ -295,7 +283,7 @@ impl Loader<'_> {
     }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> HarnessError {
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> HarnessError {
     HarnessError::Unreadable { path: path.to_path_buf(), reason: error.to_string() }
 }
 
