@@ -113,12 +113,11 @@ impl Walker<'_> {
     /// `certain`: it can not fail, as far as is known.
     fn move_to(&mut self, folders: Folders, certain: bool) {
         let before = std::mem::replace(&mut self.state.folders, folders);
-        let mut failed = Otherwise { folders: before.clone(), likely: !certain };
+        let mut failed = Some(Otherwise { folders: before.clone(), likely: !certain });
         if let Some(otherwise) = self.state.otherwise.take() {
-            failed.folders.merge(&otherwise.folders);
-            failed.likely |= otherwise.likely;
+            Otherwise::merge(&mut failed, otherwise);
         }
-        self.state.otherwise = Some(failed);
+        self.state.otherwise = failed;
         self.state.previous = Some(before);
     }
 

@@ -165,10 +165,7 @@ impl Walker<'_> {
                 None if home.is_empty() => Text::any("~"),
                 None => Text::known(home.clone()),
             },
-            "+" => match self.state.folders.known.as_slice() {
-                [one] if !self.state.folders.unknown => Text::known(one.clone()),
-                _ => Text::any("~+"),
-            },
+            "+" => self.state.folders.only().map_or_else(|| Text::any("~+"), |one| Text::known(one.to_owned())),
             "-" => Text::any("~-"),
             name if home.rsplit('/').next() == Some(name) => Text::known(home.clone()),
             // The homes of other people usually stand beside one's own.

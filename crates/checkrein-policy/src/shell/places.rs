@@ -2,7 +2,7 @@
 
 use checkrein_contract::{Effect, Question, Tree};
 
-use super::value::{Piece, Text, escape_into};
+use super::value::{Piece, Text, escaped};
 use super::walk::Walker;
 use crate::paths;
 
@@ -64,11 +64,7 @@ impl Walker<'_> {
                 if self.state.folders.unknown {
                     return vec![Spot::Anywhere(text.shown())];
                 }
-                let from = |folder: &String| {
-                    let mut whole = String::new();
-                    escape_into(folder, &mut whole);
-                    Spot::Pattern(paths::normalise(&format!("{whole}/{pattern}")))
-                };
+                let from = |folder: &String| Spot::Pattern(paths::normalise(&format!("{}/{pattern}", escaped(folder))));
                 self.state.folders.known.iter().map(from).collect()
             }
             _ => vec![Spot::Anywhere(text.shown())],
@@ -173,11 +169,7 @@ impl Walker<'_> {
     }
 
     fn touch_below(&mut self, touch: Touch, root: String, names: Vec<String>) {
-        let everything = || {
-            let mut pattern = String::new();
-            escape_into(&root, &mut pattern);
-            pattern + "/**"
-        };
+        let everything = || escaped(&root) + "/**";
         match touch {
             Touch::Read | Touch::Tree => self.tree(Tree { root, names, ..Tree::default() }),
             Touch::List => self.note(Effect::List { path: root, deep: true, glob: false }),

@@ -195,9 +195,7 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
         "curl" | "wget" => network::downloads(walker, doing),
         "echo" => doing.output = Some(echo(operands)),
         "pwd" => {
-            if let [one] = walker.state.folders.known.as_slice()
-                && !walker.state.folders.unknown
-            {
+            if let Some(one) = walker.state.folders.only() {
                 doing.output = Some(Flow::Known(format!("{one}\n")));
             }
         }

@@ -5,7 +5,7 @@ use checkrein_contract::{Deed, Effect, Question};
 use super::perform::Doing;
 use super::places::{Spot, Touch, last_name};
 use super::programs;
-use super::value::{Field, Text};
+use super::value::{Field, Text, escaped};
 use super::walk::Walker;
 use crate::commands::Role;
 use crate::paths;
@@ -162,13 +162,12 @@ impl Walker<'_> {
             self.unknown(format!("the script `{}` is not known before it runs", text.shown()));
         }
         let part = self.current_part();
-        let before = self.state.clone();
         let arguments = doing.reading.operands.iter().skip(2).cloned().collect::<Vec<_>>();
-        self.state.arguments = Some(arguments.into());
-        self.state.functions.clear();
-        self.text(&text.as_script());
-        let after = std::mem::replace(&mut self.state, before);
-        self.state.keep_from_child(&after);
+        self.in_child(|walker| {
+            walker.state.arguments = Some(arguments.into());
+            walker.state.functions.clear();
+            walker.text(&text.as_script());
+        });
         self.set_part(part);
     }
 
@@ -236,8 +235,6 @@ impl Walker<'_> {
     }
 
     fn touch_folder(&mut self, path: &str) {
-        let mut pattern = String::new();
-        super::value::escape_into(path, &mut pattern);
-        self.note(Effect::Write { path: pattern + "/**", incidental: false, glob: true });
+        self.note(Effect::Write { path: escaped(path) + "/**", incidental: false, glob: true });
     }
 }

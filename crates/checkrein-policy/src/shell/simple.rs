@@ -133,10 +133,7 @@ impl Walker<'_> {
 
     /// Where a command starts; empty where that is not known.
     pub(super) fn folder(&self) -> String {
-        match self.state.folders.known.as_slice() {
-            [one] if !self.state.folders.unknown => one.clone(),
-            _ => String::new(),
-        }
+        self.state.folders.only().unwrap_or_default().to_owned()
     }
 
     /// Notes a built-in.

@@ -31,6 +31,14 @@ impl Folders {
         self.unknown |= other.unknown || self.known.len() > MOST;
         self.known.truncate(MOST);
     }
+
+    /// The folder, where it can only be one.
+    pub(crate) fn only(&self) -> Option<&str> {
+        match self.known.as_slice() {
+            [one] if !self.unknown => Some(one),
+            _ => None,
+        }
+    }
 }
 
 /// The other end of a `cd`.
@@ -39,6 +47,19 @@ pub(crate) struct Otherwise {
     pub(crate) folders: Folders,
     /// It may well come to that. A `cd` into a folder that is there fails only in the branch that is for it.
     pub(crate) likely: bool,
+}
+
+impl Otherwise {
+    /// Another one beside the one there may be.
+    pub(crate) fn merge(mine: &mut Option<Self>, theirs: Self) {
+        match mine {
+            Some(mine) => {
+                mine.folders.merge(&theirs.folders);
+                mine.likely |= theirs.likely;
+            }
+            None => *mine = Some(theirs),
+        }
+    }
 }
 
 /// A variable.
@@ -106,13 +127,8 @@ impl State {
             return;
         }
         self.folders.merge(&other.folders);
-        match (&mut self.otherwise, &other.otherwise) {
-            (Some(mine), Some(theirs)) => {
-                mine.folders.merge(&theirs.folders);
-                mine.likely |= theirs.likely;
-            }
-            (None, Some(theirs)) => self.otherwise = Some(theirs.clone()),
-            (_, None) => {}
+        if let Some(theirs) = &other.otherwise {
+            Otherwise::merge(&mut self.otherwise, theirs.clone());
         }
         if self.previous != other.previous {
             self.previous = Some(Folders { known: Vec::new(), unknown: true });
@@ -146,6 +162,13 @@ impl State {
         self.remotes_changed |= other.remotes_changed;
     }
 
+    /// A child shell keeps its variables and folders to itself; what it downloaded and changed on disk stays.
+    pub(crate) fn keep_from_child(&mut self, child: &Self) {
+        extend(&mut self.downloaded, &child.downloaded);
+        self.downloaded_anywhere |= child.downloaded_anywhere;
+        self.remotes_changed |= child.remotes_changed;
+    }
+
     /// Forgets what a loop may change without end.
     pub(crate) fn widen(&mut self, before: &Self) {
         if self.folders != before.folders {
@@ -164,14 +187,5 @@ fn extend(mine: &mut Vec<String>, theirs: &[String]) {
         if !mine.contains(item) {
             mine.push(item.clone());
         }
-    }
-}
-
-impl State {
-    /// A child shell keeps its variables and folders to itself; what it downloaded and changed on disk stays.
-    pub(crate) fn keep_from_child(&mut self, child: &Self) {
-        extend(&mut self.downloaded, &child.downloaded);
-        self.downloaded_anywhere |= child.downloaded_anywhere;
-        self.remotes_changed |= child.remotes_changed;
     }
 }

@@ -174,7 +174,7 @@ impl Text {
         let mut out = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Known(text) => escape_into(text, &mut out),
+                Piece::Known(text) => out.push_str(&escaped(text)),
                 Piece::Glob(pattern) => out.push_str(pattern),
                 Piece::Any { .. } | Piece::Likely(_) | Piece::Below(_) => return None,
             }
@@ -215,17 +215,19 @@ const LONGEST: usize = 64 * 1024;
 /// What a number matches.
 const NUMBER: &str = "[0-9]*";
 
-/// Stands in a script for text that is not known. No script can set it: the name is not one.
+/// Stands in a script for text that is not known. What a script sets it to is not heeded.
 pub(crate) const UNKNOWN_VARIABLE: &str = "${__unknown__}";
 
 /// Puts a backslash before every character that means something in a pattern.
-pub(crate) fn escape_into(text: &str, out: &mut String) {
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '*' | '?' | '[' | ']' | '\\' | '{' | '}') {
             out.push('\\');
         }
         out.push(c);
     }
+    out
 }
 
 /// One argument, or several of one shape.

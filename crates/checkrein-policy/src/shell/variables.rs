@@ -2,7 +2,7 @@
 
 use checkrein_shell::{Assignment, Value};
 
-use super::state::Variable;
+use super::state::{Folders, Variable};
 use super::value::{Text, UNKNOWN_VARIABLE};
 use super::walk::Walker;
 
@@ -95,16 +95,8 @@ impl Walker<'_> {
         match name {
             "HOME" if !place.home.is_empty() => known(&place.home),
             "USER" | "LOGNAME" if !place.home.is_empty() => known(place.home.rsplit('/').next().unwrap_or_default()),
-            "PWD" => match self.state.folders.known.as_slice() {
-                [one] if !self.state.folders.unknown => known(one),
-                _ => Variable::unknown(),
-            },
-            "OLDPWD" => match &self.state.previous {
-                Some(folders) if !folders.unknown && folders.known.len() == 1 => {
-                    known(folders.known.first().map_or("", String::as_str))
-                }
-                _ => Variable::unknown(),
-            },
+            "PWD" => self.state.folders.only().map_or_else(Variable::unknown, known),
+            "OLDPWD" => self.state.previous.as_ref().and_then(Folders::only).map_or_else(Variable::unknown, known),
             "TMPDIR" => known("/tmp"),
             "#" | "?" | "$" | "!" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID" | "PPID" => {
                 Variable::one(Text::number())

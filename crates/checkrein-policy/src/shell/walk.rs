@@ -11,8 +11,8 @@ use super::state::{Folders, Otherwise, State, Variable};
 use super::value::Text;
 use crate::Scene;
 
-/// Commands looked at in one call, those of loops and functions counted each time. The longest line a model may write
-/// (64 KiB of `a;`) has half as many as this times sixteen; nothing a person would approve has more than this.
+/// Commands looked at in one call, those of loops and functions counted each time. 64 KiB, the longest line that is
+/// followed, could hold eight times as many (`a;a;...`), but nothing that a person would approve.
 const MOST_STEPS: u32 = 4_096;
 /// How deep commands in commands are followed, whatever leads from one to the next: substitutions, groups, wrappers,
 /// scripts. What a thread's stack holds in a debug build is about twice that.
@@ -101,11 +101,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn note(&mut self, effect: Effect) {
-        let known = self.effects.iter().zip(&self.numbers).any(|(known, part)| *part == self.part && *known == effect);
-        if !known {
-            self.effects.push(effect);
-            self.numbers.push(self.part);
-        }
+        self.note_at(self.mark(), self.part, effect);
     }
 
     /// Notes an effect in front of those noted since a mark.
@@ -177,12 +173,9 @@ impl<'a> Walker<'a> {
 
     fn statement(&mut self, statement: &Statement) {
         if statement.background {
-            let before = self.state.clone();
             self.beside += 1;
-            self.chain(statement);
+            self.in_child(|walker| walker.chain(statement));
             self.beside -= 1;
-            let after = std::mem::replace(&mut self.state, before);
-            self.state.keep_from_child(&after);
         } else {
             self.chain(statement);
         }
@@ -209,24 +202,12 @@ impl<'a> Walker<'a> {
                 // Either this ran, or it was not needed.
                 self.settle();
                 self.state.merge(&skipped);
-            } else {
-                if let Some(otherwise) = skipped.otherwise {
-                    self.remember_failure(otherwise);
-                }
+            } else if let Some(otherwise) = skipped.otherwise {
+                // Where the shell is if something in an `&&` chain failed.
+                Otherwise::merge(&mut self.state.otherwise, otherwise);
             }
         }
         self.output = output;
-    }
-
-    /// Where the shell is if something in an `&&` chain failed.
-    fn remember_failure(&mut self, failed: Otherwise) {
-        match &mut self.state.otherwise {
-            Some(otherwise) => {
-                otherwise.folders.merge(&failed.folders);
-                otherwise.likely |= failed.likely;
-            }
-            None => self.state.otherwise = Some(failed),
-        }
     }
 
     fn settle(&mut self) {
@@ -242,10 +223,7 @@ impl<'a> Walker<'a> {
         let stdin = self.stdin.clone();
         self.beside += 1;
         for stage in &pipeline.stages {
-            let before = self.state.clone();
-            self.command(stage);
-            let after = std::mem::replace(&mut self.state, before);
-            self.state.keep_from_child(&after);
+            self.in_child(|walker| walker.command(stage));
             self.stdin = std::mem::replace(&mut self.output, Flow::Nothing);
         }
         self.beside -= 1;
@@ -286,11 +264,10 @@ impl<'a> Walker<'a> {
         }
         self.output = Flow::Nothing;
         let stdin = self.stdin.clone();
+        self.part(command.span.start);
         if let Kind::Simple(simple) = &command.kind {
-            self.part(command.span.start);
             self.simple(simple, &command.redirects);
         } else {
-            self.part(command.span.start);
             let redirected = self.redirects(&command.redirects);
             self.compound(&command.kind);
             self.redirected(redirected);
@@ -339,8 +316,13 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn subshell(&mut self, script: &Script) {
+        self.in_child(|walker| walker.script(script));
+    }
+
+    /// Does something as a shell of its own would.
+    pub(super) fn in_child(&mut self, run: impl FnOnce(&mut Self)) {
         let before = self.state.clone();
-        self.script(script);
+        run(self);
         let after = std::mem::replace(&mut self.state, before);
         self.state.keep_from_child(&after);
     }
