@@ -141,6 +141,16 @@ impl Facts {
         self.text(&Question::RealPath { path: path.to_owned() })
     }
 
+    /// What a tree was found to hold of what rules speak of, whichever patterns they were asked about.
+    pub fn holds(&self, tree: &Tree) -> Option<&[String]> {
+        self.0.iter().find_map(|(question, answer)| match (question, answer) {
+            (Question::Holds { tree: asked, .. }, Some(Finding::List(files))) if asked == tree => {
+                Some(files.as_slice())
+            }
+            _ => None,
+        })
+    }
+
     /// Whether case counts in names; where any folder of the call folds case, it does for none.
     pub fn folds_case(&self) -> bool {
         let folding = |(question, answer): (&Question, &Option<Finding>)| {

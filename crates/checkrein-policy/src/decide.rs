@@ -100,7 +100,7 @@ fn unclear(policy: &Policy, effect: &Effect, facts: &Facts) -> Option<String> {
         }
         _ if effect.is_glob() => None,
         Effect::Delete { path, recursive: true, .. }
-            if !is_known(&Tree { root: path.clone(), ..Tree::default() }, facts) =>
+            if facts.holds(&Tree { root: path.clone(), ..Tree::default() }).is_none() =>
         {
             Some(format!("what lies in `{path}` could not be found out"))
         }
@@ -110,7 +110,8 @@ fn unclear(policy: &Policy, effect: &Effect, facts: &Facts) -> Option<String> {
                 return Some(format!("what `{path}` really is could not be found out"));
             }
             let Effect::ReadTree(tree) = effect else { return None };
-            (!tree.asks_each && !is_known(tree, facts)).then(|| format!("what `{path}` holds could not be found out"))
+            (!tree.asks_each && facts.holds(tree).is_none())
+                .then(|| format!("what `{path}` holds could not be found out"))
         }
     }
 }
@@ -118,12 +119,6 @@ fn unclear(policy: &Policy, effect: &Effect, facts: &Facts) -> Option<String> {
 /// It was asked, and nobody knew.
 fn folding_is_unknown(facts: &Facts) -> bool {
     facts.iter().any(|(question, answer)| matches!(question, Question::CaseFolding { .. }) && answer.is_none())
-}
-
-fn is_known(tree: &Tree, facts: &Facts) -> bool {
-    facts.iter().any(|(question, answer)| {
-        matches!(question, Question::Holds { tree: asked, .. } if asked == tree) && answer.is_some()
-    })
 }
 
 /// The first thing an *allow* rests on that does not hold, with the reason for people.

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use checkrein_contract::{Effect, EffectWord, Facts, Question, Tree};
+use checkrein_contract::{Effect, EffectWord, Facts, Tree};
 use checkrein_toml::FileError;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
@@ -228,7 +228,7 @@ impl Matcher for Paths {
         }
         Ok(match effect {
             Effect::ReadTree(tree) => {
-                let holds = if tree.asks_each { None } else { holds(tree, facts) };
+                let holds = if tree.asks_each { None } else { facts.holds(tree) };
                 self.tree(written, holds, facts, folds)
             }
             Effect::List { deep: true, .. } => self.tree(written, None, facts, folds),
@@ -237,7 +237,7 @@ impl Matcher for Paths {
                 match self.named(written, facts, folds) {
                     Cover::None if self.leaning == Leaning::Tightens => {
                         let tree = Tree { root: written.to_owned(), ..Tree::default() };
-                        self.tree(written, holds(&tree, facts), facts, folds)
+                        self.tree(written, facts.holds(&tree), facts, folds)
                     }
                     cover => cover,
                 }
@@ -272,16 +272,6 @@ impl Matcher for Paths {
         });
         odd.map(|text| format!("`{text}` names no path: paths have no `.`, `..`, doubled or trailing slash"))
     }
-}
-
-/// What a tree was found to hold of what rules speak of.
-fn holds<'f>(tree: &Tree, facts: &'f Facts) -> Option<&'f [String]> {
-    facts.iter().find_map(|(question, answer)| match (question, answer) {
-        (Question::Holds { tree: asked, .. }, Some(checkrein_contract::Finding::List(files))) if asked == tree => {
-            Some(files.as_slice())
-        }
-        _ => None,
-    })
 }
 
 fn example(context: &Context<'_>, example: &Value) -> Option<Effect> {

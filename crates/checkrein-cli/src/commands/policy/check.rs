@@ -16,23 +16,24 @@ use crate::context::Context;
 use crate::view::printable;
 
 pub(super) fn check(arguments: &PolicyCheck, context: &Context) -> Result<u8, HarnessError> {
+    told(arguments, context, print)
+}
+
+pub(super) fn explain(arguments: &PolicyCheck, context: &Context) -> Result<u8, HarnessError> {
+    told(arguments, context, print_all)
+}
+
+fn told(
+    arguments: &PolicyCheck,
+    context: &Context,
+    print: fn(&mut dyn Write, &CheckedCall),
+) -> Result<u8, HarnessError> {
     let checked = judged(arguments, context)?;
     let mut out = context.out();
     if arguments.json {
         _ = writeln!(out, "{}", object(&checked));
     } else {
         print(&mut *out, &checked);
-    }
-    Ok(code(&checked))
-}
-
-pub(super) fn explain(arguments: &PolicyCheck, context: &Context) -> Result<u8, HarnessError> {
-    let checked = judged(arguments, context)?;
-    let mut out = context.out();
-    if arguments.json {
-        _ = writeln!(out, "{}", object(&checked));
-    } else {
-        print_all(&mut *out, &checked);
     }
     Ok(code(&checked))
 }
