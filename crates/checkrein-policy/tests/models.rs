@@ -122,6 +122,32 @@ fn every_example_comes_out_as_written() {
     assert!(wrong.is_empty(), "{} of {examples} examples:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// The last method is the one that is used; one that only fetches goes without saying.
+#[test]
+fn the_last_method_counts() {
+    for (options, expected) in [
+        ("", None),
+        ("-X GET", None),
+        ("-X GET -X DELETE", Some("DELETE")),
+        ("-X delete -X GET", None),
+        ("-X PUT -d x", Some("PUT")),
+        ("-d x", Some("POST")),
+        ("-G -d x", None),
+        ("-T a.txt", Some("PUT")),
+    ] {
+        let foreseen = foresee(&format!("curl {options} https://docs.example.org/"));
+        let methods: Vec<Option<&str>> = foreseen
+            .effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Connect(to) => Some(to.method.as_deref()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(methods, [expected], "{options}");
+    }
+}
+
 /// Every table of every family can be read, and says what it is for.
 #[test]
 fn every_table_is_whole() {

@@ -58,6 +58,11 @@ impl Reading {
         self.given.iter().any(|given| given.name == name)
     }
 
+    /// The values of an option, each time it was given. Most programs heed the last.
+    pub(crate) fn values(&self, name: &str) -> impl DoubleEndedIterator<Item = &Text> {
+        self.given.iter().filter(move |given| given.name == name).filter_map(|given| Some(&given.values.first()?.1))
+    }
+
     /// The words in the one spelling that rules are compared with: program and subcommands, options by their long names,
     /// `--`, operands.
     pub(crate) fn words(&self) -> Vec<String> {

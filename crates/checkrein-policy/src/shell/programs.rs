@@ -125,8 +125,7 @@ pub(super) fn command(walker: &mut Walker<'_>, fields: &[Field], doing: &mut Doi
 pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
     let mut skips = Tree::default();
     let values = |name: &str| -> Vec<String> {
-        let given = doing.reading.given.iter().filter(|given| given.name == name);
-        given.filter_map(|given| given.values.first()?.1.as_known().map(str::to_owned)).collect()
+        doing.reading.values(name).filter_map(|text| text.as_known().map(str::to_owned)).collect()
     };
     match doing.name.as_str() {
         "rg" => {
@@ -174,11 +173,10 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
         "git" => git::after(walker, doing),
         "tar" | "bsdtar" | "gtar" => {
             // `HOST:FILE` is fetched through another program.
-            let file = doing.reading.given.iter().find(|given| given.name == "--file");
             let remote =
                 |text: &str| text.split_once(':').is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'));
-            if let Some((_, file)) = file.and_then(|given| given.values.first())
-                && remote(file.prefix())
+            // Several are the volumes of one archive.
+            if let Some(file) = doing.reading.values("--file").find(|file| remote(file.prefix()))
                 && !doing.reading.has("--force-local")
             {
                 walker.unknown(format!("the archive `{}` is on another machine", file.shown()));

@@ -7,6 +7,7 @@ use super::super::perform::Doing;
 use super::super::places::{Spot, Touch};
 use super::super::value::{Piece, Text};
 use super::super::walk::Walker;
+use super::network::host_name;
 use crate::commands::{Reading, Role};
 use crate::paths;
 use crate::url::{self, Url};
@@ -62,7 +63,7 @@ fn remote(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) {
         return walker.touch(Touch::List, text);
     }
     if let Some((host, _)) = known.split_once(':') {
-        let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_ascii_lowercase();
+        let host = host_name(host);
         doing.connects = true;
         return walker.note(Effect::Connect(Connect { host, port: 22, ..Connect::default() }));
     }
@@ -176,8 +177,7 @@ fn listed(reading: &Reading) -> Vec<Text> {
 
 /// The file that `git config` writes, where that is not the repository's own.
 fn writes_settings(walker: &mut Walker<'_>, reading: &Reading) {
-    let file = reading.given.iter().find(|given| given.name == "--file").and_then(|given| given.values.first());
-    if let Some((_, file)) = file {
+    if let Some(file) = reading.values("--file").next_back() {
         walker.written(file);
     } else if reading.has("--global") {
         let home = walker.scene.place.home.clone();

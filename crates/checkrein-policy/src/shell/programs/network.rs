@@ -19,16 +19,22 @@ pub(in super::super) fn connect(walker: &mut Walker<'_>, role: Role, text: &Text
             };
             // Several, one after the other (`ssh -J a,b`).
             for host in host.split(',') {
+                // A password before the `@` may have a colon in it.
                 let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
                 let (host, port) = match host.rsplit_once(':') {
                     Some((name, port)) if !name.contains(':') => (name, port.parse().unwrap_or(0)),
                     _ => (host, default_port(&doing.name)),
                 };
-                let host = host.trim_end_matches('.').to_ascii_lowercase();
+                let host = host_name(host);
                 walker.note(Effect::Connect(Connect { host, port, ..Connect::default() }));
             }
         }
     }
+}
+
+/// The host of `USER@HOST`, as rules name it: in lower case, without the dot that a name may end in.
+pub(super) fn host_name(written: &str) -> String {
+    written.rsplit_once('@').map_or(written, |(_, host)| host).trim_end_matches('.').to_ascii_lowercase()
 }
 
 fn default_port(program: &str) -> u16 {
@@ -44,7 +50,10 @@ fn default_port(program: &str) -> u16 {
 }
 
 fn address_of_url(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
-    let method = method(doing);
+    let method = method(doing).unwrap_or_else(|unknown| {
+        walker.unknown(format!("the method `{unknown}` is not known before it runs"));
+        None
+    });
     let known = match text.as_known() {
         Some(known) => known.to_owned(),
         // Behind the host nothing changes where it goes.
@@ -69,12 +78,11 @@ fn address_of_url(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
     walker.note(Effect::Connect(connect));
 }
 
-/// The method of `curl` and `wget`.
-fn method(doing: &Doing) -> Option<String> {
-    let value = |name: &str| {
-        let given = doing.reading.given.iter().find(|given| given.name == name)?;
-        given.values.first()?.1.as_known().map(str::to_ascii_uppercase)
-    };
+/// The method of `curl` and `wget`, unless it only fetches; where it is not known, what stands for it.
+fn method(doing: &Doing) -> Result<Option<String>, String> {
+    // The last one counts.
+    let written = doing.reading.values("--request").next_back().or(doing.reading.values("--method").next_back());
+    let written = written.map(|text| text.as_known().map(str::to_ascii_uppercase).ok_or_else(|| text.shown()));
     let sends = [
         "--data",
         "--data-raw",
@@ -92,11 +100,8 @@ fn method(doing: &Doing) -> Option<String> {
     let upload = doing.reading.has("--upload-file").then(|| "PUT".to_owned());
     let post =
         (sends.iter().any(|name| doing.reading.has(name)) && !doing.reading.has("--get")).then(|| "POST".to_owned());
-    value("--request")
-        .or_else(|| value("--method"))
-        .or(upload)
-        .or(post)
-        .filter(|method| method != "GET" && method != "HEAD")
+    let method = written.transpose()?.or(upload).or(post);
+    Ok(method.filter(|method| method != "GET" && method != "HEAD"))
 }
 
 impl Walker<'_> {
@@ -119,7 +124,7 @@ pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doi
     let prefix = text.prefix();
     if let Some((scheme, rest)) = prefix.split_once("://") {
         let host = rest.split(['/', ':']).next().unwrap_or_default();
-        let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_ascii_lowercase();
+        let host = host_name(host);
         let scheme = Some(scheme.to_owned());
         walker.note(Effect::Connect(Connect { host, port: 22, scheme, ..Connect::default() }));
         doing.connects = true;
@@ -134,7 +139,7 @@ pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doi
     if host.contains('/') || host.is_empty() {
         return false;
     }
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_ascii_lowercase();
+    let host = host_name(host);
     walker.note(Effect::Connect(Connect { host, port: 22, ..Connect::default() }));
     doing.connects = true;
     true
