@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anstream::AutoStream;
-use checkrein::contract::Digest;
+use checkrein::contract::{Digest, Place};
 use checkrein::journal::EventStore;
 use checkrein::{Extensions, Harness, HarnessError, PolicyFiles, StateFolder};
 use etcetera::BaseStrategy as _;
@@ -54,9 +54,11 @@ impl Context {
         &self.folder
     }
 
-    /// The person's home folder.
-    pub(crate) fn person_home(&self) -> &Path {
-        &self.person_home
+    /// A folder as the project that a policy speaks of, with the person's home.
+    pub(crate) fn place(&self, folder: &Path) -> Place {
+        let folder = folder.display().to_string();
+        let home = self.person_home.display().to_string();
+        Place { root: folder.clone(), cwd: folder, home, ..Place::default() }
     }
 
     /// Policies of the machine and of the person.

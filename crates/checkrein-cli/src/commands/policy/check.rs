@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use checkrein::contract::{Effect, Facts, Finding, Place, PolicySource, Question, TraceStep, Verdict, Winner};
+use checkrein::contract::{Effect, Facts, Finding, PolicySource, Question, TraceStep, Verdict, Winner};
 use checkrein::policy::explain::needed;
 use checkrein::policy::fixtures::FixtureContext;
 use checkrein::{CheckedCall, HarnessError, check_call, models, policy_for};
@@ -49,9 +49,7 @@ fn code(checked: &CheckedCall) -> u8 {
 fn judged(arguments: &PolicyCheck, context: &Context) -> Result<CheckedCall, HarnessError> {
     let cwd = arguments.cwd.as_deref().unwrap_or(context.folder());
     let cwd = cwd.canonicalize().map_err(|error| usage(format!("{}: {error}", cwd.display())))?;
-    let folder = cwd.display().to_string();
-    let home = context.person_home().display().to_string();
-    let place = Place { root: folder.clone(), cwd: folder, home, ..Place::default() };
+    let place = context.place(&cwd);
     let own: Vec<PolicySource> = arguments.policy.as_deref().map(source).transpose()?.into_iter().collect();
     let rules = policy_for(&context.policies()?, &own, &place)?;
     // A person's own command models lie beside the policy.

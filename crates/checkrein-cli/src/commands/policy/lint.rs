@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use checkrein::contract::{Place, PolicySource};
+use checkrein::contract::PolicySource;
 use checkrein::{HarnessError, PolicyFiles, PolicyFolder, policy_for};
 use serde_json::json;
 
@@ -13,9 +13,7 @@ use crate::context::Context;
 use crate::view::printable;
 
 pub(super) fn run(arguments: &PolicyLint, context: &Context) -> Result<u8, HarnessError> {
-    let folder = context.folder().display().to_string();
-    let home = context.person_home().display().to_string();
-    let place = Place { root: folder.clone(), cwd: folder, home, ..Place::default() };
+    let place = context.place(context.folder());
     let mut policies: Vec<(PolicyFiles, Vec<PolicySource>)> = Vec::new();
     for path in &arguments.files {
         if path.is_dir() {

@@ -16,8 +16,7 @@ pub(super) fn run(arguments: &PolicyTrust, context: &Context) -> Result<u8, Harn
     let path = arguments.file.clone().unwrap_or_else(|| PathBuf::from(".checkrein/policy.toml"));
     let text = read(&path)?;
     let digest = Digest::of(text.as_bytes());
-    let folder = context.folder().display().to_string();
-    let place = checkrein::contract::Place { root: folder.clone(), cwd: folder, ..Default::default() };
+    let place = context.place(context.folder());
     // Nobody is asked to trust a file with a mistake in it.
     let policy = checkrein::policy_for(&checkrein::PolicyFiles::default(), &[source(&path)?], &place)?;
     let mut out = context.out();
