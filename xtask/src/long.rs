@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::cargo;
+use crate::steps::setup;
 use crate::workspace::Workspace;
 
 /// Rules and shell walker: what decides, and where a mutant that nobody notices would be a hole.
@@ -30,7 +31,7 @@ pub(crate) fn fuzz(workspace: &Workspace, seconds: u32) -> Result<(), String> {
     if !answers("rustc", &["+nightly", "--version"]) {
         return Err("fuzzing needs the nightly compiler: rustup toolchain install nightly".to_owned());
     }
-    tool(workspace, "fuzz", "cargo-fuzz")?;
+    setup::ensure(&setup::FUZZ)?;
     let time = format!("-max_total_time={seconds}");
     let mut command = Command::new("cargo");
     command.current_dir(&workspace.root).args(["+nightly", "fuzz", "run", "foresee", "--", &time, "-max_len=4096"]);
@@ -39,7 +40,7 @@ pub(crate) fn fuzz(workspace: &Workspace, seconds: u32) -> Result<(), String> {
 
 /// `cargo xtask mutants`: each change to the deciding code must fail a test. `shard` is `K/N`, counted from 0.
 pub(crate) fn mutants(workspace: &Workspace, shard: &str) -> Result<(), String> {
-    tool(workspace, "mutants", "cargo-mutants")?;
+    setup::ensure(&setup::MUTANTS)?;
     let mut command = Command::new("cargo");
     command.current_dir(&workspace.root).args(["mutants", "--package", "checkrein-policy", "--shard", shard]);
     for file in MUTATED {
@@ -48,15 +49,6 @@ pub(crate) fn mutants(workspace: &Workspace, shard: &str) -> Result<(), String> 
     // A mutant that never ends is a mutant that was noticed.
     command.args(["--timeout", "120", "--baseline", "skip", "--no-shuffle", "--", "--lib", "--tests"]);
     ended(&mut command)
-}
-
-/// Installs a cargo subcommand that is not there.
-fn tool(workspace: &Workspace, subcommand: &str, package: &str) -> Result<(), String> {
-    if answers("cargo", &[subcommand, "--version"]) {
-        return Ok(());
-    }
-    println!("installing {package}");
-    cargo::run(workspace, &["install", "--locked", package])
 }
 
 fn answers(program: &str, arguments: &[&str]) -> bool {

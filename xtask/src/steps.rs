@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::workspace::Workspace;
 use crate::{cargo, catalog, stages, tidy};
 
-mod setup;
+pub(crate) mod setup;
 mod suite;
 
 use suite::Count;

@@ -10,7 +10,7 @@ const PROGRAMS: &[(&str, &str)] = &[("strace", "strace"), ("tmux", "tmux"), ("se
 
 /// A tool in one version. The tool is called with `asks`; what it prints must hold the version, else `installs` is run.
 /// A row for npm says `npm install --global NAME@VERSION`, one for pip says `python3 -m pip install NAME==VERSION`.
-struct Tool {
+pub(crate) struct Tool {
     name: &'static str,
     version: &'static str,
     asks: &'static [&'static str],
@@ -24,6 +24,20 @@ const TOOLS: &[Tool] = &[Tool {
     installs: &["cargo", "install", "--locked", "--version", "0.20.2", "cargo-deny"],
 }];
 
+/// What the long runs need besides; the one test command does not.
+pub(crate) const FUZZ: Tool = Tool {
+    name: "cargo-fuzz",
+    version: "0.13.2",
+    asks: &["cargo", "fuzz", "--version"],
+    installs: &["cargo", "install", "--locked", "--version", "0.13.2", "cargo-fuzz"],
+};
+pub(crate) const MUTANTS: Tool = Tool {
+    name: "cargo-mutants",
+    version: "27.1.0",
+    asks: &["cargo", "mutants", "--version"],
+    installs: &["cargo", "install", "--locked", "--version", "27.1.0", "cargo-mutants"],
+};
+
 /// Checks everything, and installs what is missing.
 pub(super) fn run() -> Result<(), String> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -32,17 +46,21 @@ pub(super) fn run() -> Result<(), String> {
     if !packages.is_empty() {
         apt(&packages)?;
     }
-    for tool in TOOLS {
-        if !has(&printed(tool.asks), tool.version) {
-            println!("installing {} {}", tool.name, tool.version);
-            started(tool.installs)?;
-            if !has(&printed(tool.asks), tool.version) {
-                let (name, version) = (tool.name, tool.version);
-                return Err(format!("{name} {version} is still not what answers: is another one first in PATH?"));
-            }
-        }
+    TOOLS.iter().try_for_each(ensure)
+}
+
+/// Installs a tool that is not there in its version.
+pub(crate) fn ensure(tool: &Tool) -> Result<(), String> {
+    let Tool { name, version, .. } = tool;
+    if has(&printed(tool.asks), version) {
+        return Ok(());
     }
-    Ok(())
+    println!("installing {name} {version}");
+    started(tool.installs)?;
+    if has(&printed(tool.asks), version) {
+        return Ok(());
+    }
+    Err(format!("{name} {version} is still not what answers: is another one first in PATH?"))
 }
 
 /// Packages of the programs that are not there, each once.
@@ -109,7 +127,7 @@ mod tests {
 
     #[test]
     fn rows_install_the_version_that_they_check() {
-        for tool in TOOLS {
+        for tool in TOOLS.iter().chain([&FUZZ, &MUTANTS]) {
             assert!(tool.installs.iter().any(|word| word.contains(tool.version)), "{}", tool.name);
         }
     }
