@@ -33,7 +33,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "setup",
         about: "what the tests need, installed where it is missing",
-        run: |_| setup::run().map(|()| Done::Fine),
+        run: |workspace| setup::run(workspace).map(|()| Done::Fine),
     },
     Step { name: "fmt", about: "cargo fmt --all --check", run: |workspace| through(workspace, FMT) },
     Step { name: "clippy", about: "cargo clippy, warnings denied", run: |workspace| through(workspace, CLIPPY) },

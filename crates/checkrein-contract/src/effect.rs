@@ -177,6 +177,28 @@ pub struct Run {
     /// What an *allow* rests on: each question must have its harmless answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<Question>,
+    /// What it reads and writes by being what it is.
+    #[serde(default, skip_serializing_if = "Own::is_empty")]
+    pub own: Own,
+}
+
+/// Places that a program works on by being what it is, as git does on its repository: absolute paths, each with everything
+/// below it. The rule that lets the program run decides about them, and the grant holds them; rules on paths are not asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Own {
+    /// What it reads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
+    /// What it reads, writes and removes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
+}
+
+impl Own {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
 }
 
 impl Run {

@@ -29,7 +29,7 @@ pub use call::{Call, CallKind, Identity, PathStyle, Place};
 pub use canonical::{canonical_bytes, canonical_string, digest_json};
 pub use code::Code;
 pub use decision::{Decision, Layer, RuleRef, TraceStep, Verdict, Winner};
-pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Run, Tree};
+pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Own, Run, Tree};
 pub use estimate::{estimate_message, estimate_spec, estimate_text};
 pub use event::{
     Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Presentation,

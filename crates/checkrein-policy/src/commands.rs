@@ -6,6 +6,7 @@
 mod read;
 mod role;
 mod table;
+mod tested;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -16,6 +17,7 @@ pub(crate) use read::{Given, Reading, read};
 pub(crate) use role::Role;
 use table::TableFile;
 pub(crate) use table::{Change, Fixed, FixedKind, Operand, Stdin, Table};
+pub use tested::traced_lines;
 
 /// The families that ship, in the order of `docs/commands.md`.
 pub const FAMILIES: &[(&str, &str)] = &[
@@ -132,6 +134,11 @@ impl Models {
         let table = self.build(name).ok().map(Arc::new);
         read.insert(name.to_owned(), table.clone());
         table
+    }
+
+    /// Whether a table is one of ours.
+    pub(crate) fn ships(&self, name: &str) -> bool {
+        self.tables.get(name).is_some_and(|spot| matches!(spot.text, Text::Ours(_)))
     }
 
     /// Whether anything stands below this table.

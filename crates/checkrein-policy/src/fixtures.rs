@@ -3,7 +3,7 @@
 mod context;
 mod suite;
 
-use checkrein_contract::{Call, CallId, Connect, Decision, Effect, Foreseen, Verdict};
+use checkrein_contract::{Call, CallId, Connect, Decision, Effect, Facts, Foreseen, Verdict};
 use checkrein_toml::{FileError, Source};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -48,6 +48,15 @@ pub struct Fixture {
     /// Why it is expected.
     #[serde(default)]
     pub why: Option<String>,
+    /// What was found out for it when it was recorded: taken before anything that `ctx` states.
+    #[serde(default)]
+    pub facts: Facts,
+    /// What it would have done when it was recorded; it counts for a tool that nothing else says anything of.
+    #[serde(default)]
+    pub effects: Option<Vec<Effect>>,
+    /// The digest of the schema that its tool had when it was recorded.
+    #[serde(default)]
+    pub schema: Option<String>,
 }
 
 /// How a fixture came out.

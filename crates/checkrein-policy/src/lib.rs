@@ -31,11 +31,11 @@ pub mod url;
 mod variables;
 
 pub use checkrein_toml::{FileError, Source};
-pub use commands::{FAMILIES, Models};
+pub use commands::{FAMILIES, Models, traced_lines};
 pub use decide::decide;
 pub use lint::Lint;
 pub use load::{floor, refuse_unreadable};
-pub use manifest::{Manifest, Parameter, ParameterType, ToolEffect, foreign_tools};
+pub use manifest::{Manifest, Parameter, ParameterType, ToolEffect, foreign_tools, tools_of};
 pub use policy::Policy;
 pub use rounds::{Round, Rounds, foresee_until_known};
 pub use scene::Scene;

@@ -4,6 +4,7 @@
 //! agents' tools, the tool names of recorded fixtures. `effects` are templates over the arguments.
 
 mod effect;
+mod patch;
 
 use std::collections::BTreeMap;
 
@@ -291,6 +292,14 @@ impl Manifest {
 
 /// Manifests for the tool names that recorded calls of other harnesses use, built in.
 pub fn foreign_tools() -> Result<Vec<Manifest>, FileError> {
+    tools_of(Source { file: "foreign.toml", text: include_str!("foreign.toml") })
+}
+
+/// Manifests of tools that others own, many in one file: `[[tool]]`, each a name and its effects.
+///
+/// # Errors
+/// The first mistake, with file, line and key.
+pub fn tools_of(source: Source<'_>) -> Result<Vec<Manifest>, FileError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Foreign {
@@ -302,7 +311,6 @@ pub fn foreign_tools() -> Result<Vec<Manifest>, FileError> {
     struct File {
         tool: Vec<Foreign>,
     }
-    let source = Source { file: "foreign.toml", text: include_str!("foreign.toml") };
     let file: File = source.toml()?;
     file.tool
         .into_iter()

@@ -11,11 +11,12 @@
 mod builtins;
 mod expand;
 mod flow;
+mod links;
 mod operands;
 mod parameter;
 mod perform;
 mod places;
-mod programs;
+pub(crate) mod programs;
 mod redirect;
 mod roles;
 mod scripts;
@@ -24,6 +25,7 @@ mod state;
 pub(crate) mod value;
 mod variables;
 mod walk;
+mod written;
 
 use checkrein_contract::{Effect, Foreseen};
 

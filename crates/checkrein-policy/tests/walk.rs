@@ -148,3 +148,36 @@ fn values_that_become_paths() {
         assert_eq!(got, expected, "{text}: {:?}", paths(text));
     }
 }
+
+/// A link that the call makes leads where it says: what is done to it is done to what lies behind.
+#[test]
+fn links_that_the_call_makes() {
+    for (text, expected) in [
+        ("ln -s /home/dev/.ssh keys && cat keys/id_rsa", "read /home/dev/.ssh/id_rsa"),
+        ("ln -s /etc d && echo x > d/motd", "write /etc/motd"),
+        ("ln -sf / r; cat r/home/dev/.ssh/id_rsa", "read /home/dev/.ssh/id_rsa"),
+        ("ln -s ~/.ssh/id_rsa k && cat k", "read /home/dev/.ssh/id_rsa"),
+        ("ln /home/dev/.netrc n; cat n", "read /home/dev/.netrc"),
+        ("cd sub && ln -s ../../etc e && cat e/passwd", "read /etc/passwd"),
+        ("ln -s /etc/passwd && cat passwd", "read /etc/passwd"),
+        ("ln -s /etc /srv t; cat t/etc/passwd", "read /etc/passwd"),
+        ("ln -s b a; ln -s /etc b; cat a/motd", "read /etc/motd"),
+        ("ln -s /etc e; (cd e && cat passwd)", "read /etc/passwd"),
+        ("ln -s /etc e; cat e/*", "read /etc/*"),
+        ("ln -s /etc e; rm -r e/x", "delete /etc/x"),
+        ("ln -s /etc e; grep -R root .", "read /etc"),
+        ("cp -s /etc/passwd p; cat p", "read /etc/passwd"),
+        ("cp -l /etc/passwd p; cat p", "read /etc/passwd"),
+        ("(ln -s /etc e); cat e/passwd", "read /etc/passwd"),
+        ("if true; then ln -s /etc e; fi; tee e/motd < a", "write /etc/motd"),
+    ] {
+        let found = paths(text);
+        assert!(found.iter().any(|one| one == expected), "{text}: {found:?}");
+    }
+    assert!(unknown("ln -s \"$x\" l; cat l"), "where it leads is not known");
+    assert!(unknown("ln -s a b; ln -s b a; cat a/x") || paths("ln -s a b; ln -s b a; cat a/x").len() < 10);
+    assert!(
+        !paths("ln -s /etc/x l; rm l").iter().any(|one| one == "delete /etc/x"),
+        "the link goes, not what it is on"
+    );
+}

@@ -5,8 +5,133 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Program that tests call, and the Debian package it is in.
-const PROGRAMS: &[(&str, &str)] = &[("strace", "strace"), ("tmux", "tmux"), ("setpriv", "util-linux")];
+use crate::workspace::Workspace;
+
+/// Programs that tests call, and the Debian package each is in. All but the first few are what the traced tier runs.
+#[rustfmt::skip]
+const PROGRAMS: &[(&str, &str)] = &[
+    ("strace", "strace"),
+    ("tmux", "tmux"),
+    ("setpriv", "util-linux"),
+    ("7z", "p7zip-full"),
+    ("ack", "ack"),
+    ("ag", "silversearcher-ag"),
+    ("aria2c", "aria2"),
+    ("ar", "binutils"),
+    ("batcat", "bat"),
+    ("bc", "bc"),
+    ("busybox", "busybox"),
+    ("bzip2", "bzip2"),
+    ("cmake", "cmake"),
+    ("colordiff", "colordiff"),
+    ("cpio", "cpio"),
+    ("curl", "curl"),
+    ("dig", "bind9-dnsutils"),
+    ("dos2unix", "dos2unix"),
+    ("fdfind", "fd-find"),
+    ("file", "file"),
+    ("gawk", "gawk"),
+    ("gcc", "gcc"),
+    ("g++", "g++"),
+    ("gdb", "gdb"),
+    ("getfacl", "acl"),
+    ("gh", "gh"),
+    ("gpg", "gnupg"),
+    ("groff", "groff-base"),
+    ("hexdump", "bsdextrautils"),
+    ("host", "bind9-host"),
+    ("hyperfine", "hyperfine"),
+    ("ifconfig", "net-tools"),
+    ("ip", "iproute2"),
+    ("jq", "jq"),
+    ("ksh", "ksh"),
+    ("less", "less"),
+    ("lsattr", "e2fsprogs"),
+    ("lsb_release", "lsb-release"),
+    ("lsof", "lsof"),
+    ("lua5.4", "lua5.4"),
+    ("lz4", "lz4"),
+    ("make", "make"),
+    ("man", "man-db"),
+    ("meson", "meson"),
+    ("mksh", "mksh"),
+    ("mpstat", "sysstat"),
+    ("nc", "netcat-openbsd"),
+    ("ncat", "ncat"),
+    ("ninja", "ninja-build"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+    ("parallel", "parallel"),
+    ("patch", "patch"),
+    ("ping", "iputils-ping"),
+    ("ps", "procps"),
+    ("psql", "postgresql-client"),
+    ("pstree", "psmisc"),
+    ("python3", "python3"),
+    ("rg", "ripgrep"),
+    ("rsync", "rsync"),
+    ("ruby", "ruby"),
+    ("shellcheck", "shellcheck"),
+    ("shfmt", "shfmt"),
+    ("socat", "socat"),
+    ("sqlite3", "sqlite3"),
+    ("ssh", "openssh-client"),
+    ("time", "time"),
+    ("tree", "tree"),
+    ("unzip", "unzip"),
+    ("wdiff", "wdiff"),
+    ("wget", "wget"),
+    ("xmllint", "libxml2-utils"),
+    ("xxd", "xxd"),
+    ("xz", "xz-utils"),
+    ("yq", "yq"),
+    ("zip", "zip"),
+    ("zsh", "zsh"),
+    ("zstd", "zstd"),
+];
+
+/// Tools of Python that the traced tier runs, in an environment of their own.
+const PYTHON: &[&str] = &[
+    "black==26.10.1",
+    "coverage==7.17.5",
+    "flake8==7.5.0",
+    "isort==9.0.2",
+    "mypy==2.4.1",
+    "poetry==2.5.1",
+    "pre_commit==4.7.0",
+    "pylint==4.1.4",
+    "pytest==9.2.0",
+    "ruff==0.17.6",
+    "setuptools==66.1.1",
+    "tox==4.67.15",
+    "uv==0.13.9",
+    "virtualenv==21.15.11",
+    "yamllint==1.38.0",
+];
+
+/// Packages of npm: the Codex whose hook is answered, and what the traced tier runs.
+const NODE: &[&str] = &[
+    "@biomejs/biome@2.6.8",
+    "@openai/codex@0.171.0",
+    "bun@1.4.5",
+    "deno@2.9.6",
+    "esbuild@0.28.2",
+    "eslint@10.15.0",
+    "jest@30.5.2",
+    "markdownlint-cli2@0.22.1",
+    "mocha@12.0.3",
+    "nx@24.0.6",
+    "pnpm@9.15.9",
+    "prettier@3.10.1",
+    "rollup@4.68.8",
+    "tsx@4.23.15",
+    "turbo@2.11.11",
+    "typescript@7.0.2",
+    "vitest@3.2.7",
+    "webpack@5.113.0",
+    "webpack-cli@7.3.1",
+    "yarn@1.22.22",
+];
 
 /// A tool in one version. The tool is called with `asks`; what it prints must hold the version, else `installs` is run.
 /// A row for npm says `npm install --global NAME@VERSION`, one for pip says `python3 -m pip install NAME==VERSION`.
@@ -39,14 +164,39 @@ pub(crate) const MUTANTS: Tool = Tool {
 };
 
 /// Checks everything, and installs what is missing.
-pub(super) fn run() -> Result<(), String> {
+pub(super) fn run(workspace: &Workspace) -> Result<(), String> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let there = |program: &str| std::env::split_paths(&paths).any(|folder| folder.join(program).is_file());
     let packages = missing(PROGRAMS, there);
     if !packages.is_empty() {
         apt(&packages)?;
     }
-    TOOLS.iter().try_for_each(ensure)
+    TOOLS.iter().try_for_each(ensure)?;
+    let tools = workspace.root.join("target/tools");
+    let (python, node) = (tools.join("python").display().to_string(), tools.join("node").display().to_string());
+    once(&tools.join("python.txt"), PYTHON, |packages| {
+        started(&["python3", "-m", "venv", &python])?;
+        let pip = format!("{python}/bin/pip");
+        started(&[&[pip.as_str(), "install", "--quiet"], packages].concat())
+    })?;
+    once(&tools.join("node.txt"), NODE, |packages| {
+        let install =
+            ["npm", "install", "--prefix", &node, "--no-audit", "--no-fund", "--loglevel=error", "--save-exact"];
+        started(&[&install, packages].concat())
+    })
+}
+
+/// Installs packages, unless a note says that these were installed.
+fn once(note: &Path, packages: &[&str], install: impl Fn(&[&str]) -> Result<(), String>) -> Result<(), String> {
+    let wanted = packages.join("\n");
+    if std::fs::read_to_string(note).is_ok_and(|there| there == wanted) {
+        return Ok(());
+    }
+    let folder = note.parent().unwrap_or(note);
+    println!("installing {} packages into {}", packages.len(), folder.display());
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    install(packages)?;
+    std::fs::write(note, wanted).map_err(|error| format!("{}: {error}", note.display()))
 }
 
 /// Installs a tool that is not there in its version.

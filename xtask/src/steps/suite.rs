@@ -43,6 +43,7 @@ impl Count {
 /// Runs all tests.
 pub(super) fn run(workspace: &Workspace) -> Result<Count, String> {
     let mut child = cargo::cargo(workspace, ARGUMENTS)
+        .env("CHECKREIN_TRACED", "all")
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|e| format!("cargo can not be started: {e}"))?;

@@ -10,7 +10,7 @@ mod lines;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use checkrein_contract::{Layer, PolicySource, Verdict};
+use checkrein_contract::{Facts, Layer, PolicySource, Verdict};
 use checkrein_policy::fixtures::{Fixture, FixtureContext, Judge, Judged, World};
 use checkrein_policy::{Models, foreign_tools};
 use serde::Deserialize;
@@ -76,6 +76,9 @@ fn decide(judge: &mut Judge, policy: &str, command: &str) -> Result<Judged, Stri
         kind: None,
         direction: None,
         why: None,
+        facts: Facts::default(),
+        effects: None,
+        schema: None,
     };
     let judged = judge.judge(&fixture).map_err(|e| e.to_string())?;
     judged.ok_or_else(|| format!("there is no policy `{policy}`"))

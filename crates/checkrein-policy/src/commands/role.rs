@@ -6,6 +6,7 @@ pub(crate) enum Role {
     Data,
     Read,
     List,
+    ListTree,
     Tree,
     Write,
     Edit,
@@ -14,7 +15,15 @@ pub(crate) enum Role {
     Delete,
     DeleteTree,
     Metadata,
+    MetadataTree,
+    Wipe,
     Make,
+    WriteTree,
+    Prefix,
+    Template,
+    Pack,
+    Backup,
+    Keep,
     Link,
     Dir,
     Url,
@@ -44,10 +53,11 @@ pub(crate) enum Role {
 }
 
 /// Every role with its name in the files.
-pub(crate) const ROLES: [(&str, Role); 38] = [
+pub(crate) const ROLES: [(&str, Role); 47] = [
     ("data", Role::Data),
     ("read", Role::Read),
     ("list", Role::List),
+    ("list-tree", Role::ListTree),
     ("tree", Role::Tree),
     ("write", Role::Write),
     ("edit", Role::Edit),
@@ -56,7 +66,15 @@ pub(crate) const ROLES: [(&str, Role); 38] = [
     ("delete", Role::Delete),
     ("delete-tree", Role::DeleteTree),
     ("metadata", Role::Metadata),
+    ("metadata-tree", Role::MetadataTree),
+    ("wipe", Role::Wipe),
     ("make", Role::Make),
+    ("write-tree", Role::WriteTree),
+    ("prefix", Role::Prefix),
+    ("template", Role::Template),
+    ("pack", Role::Pack),
+    ("backup", Role::Backup),
+    ("keep", Role::Keep),
     ("link", Role::Link),
     ("dir", Role::Dir),
     ("url", Role::Url),
@@ -98,6 +116,7 @@ impl Role {
             Self::Data
                 | Self::Read
                 | Self::List
+                | Self::ListTree
                 | Self::Tree
                 | Self::Link
                 | Self::Revision

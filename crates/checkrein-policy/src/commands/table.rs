@@ -30,6 +30,10 @@ pub(super) struct TableFile {
     pub(super) chosen_by: Option<Vec<String>>,
     pub(super) effects: Option<Vec<String>>,
     pub(super) caches: Option<OneOrMore>,
+    pub(super) own: Option<Vec<String>>,
+    pub(super) starts: Option<String>,
+    pub(super) names: Option<String>,
+    pub(super) makes: Option<String>,
     pub(super) neutral: Option<bool>,
     pub(super) stops: Option<bool>,
     pub(super) abbreviates: Option<bool>,
@@ -114,7 +118,10 @@ pub(crate) enum FixedKind {
     List,
     Tree,
     Write,
+    WriteTree,
+    Prefix,
     Delete,
+    DeleteBelow,
     Connect,
 }
 
@@ -142,6 +149,14 @@ pub(crate) struct Table {
     pub(crate) chosen_by: Vec<String>,
     pub(crate) effects: Vec<Fixed>,
     pub(crate) caches: Vec<String>,
+    /// What it works on by being what it is: `read` or `write`, and where.
+    pub(crate) own: Vec<Fixed>,
+    /// Programs that are parts of it.
+    pub(crate) starts: Vec<String>,
+    /// Names of the files that it looks at in folders; none: all.
+    pub(crate) names: Vec<String>,
+    /// Names of the files that it makes in folders; none: as it looks at.
+    pub(crate) makes: Vec<String>,
     pub(crate) neutral: bool,
     pub(crate) stops: bool,
     pub(crate) abbreviates: bool,
@@ -172,7 +187,7 @@ impl TableFile {
                 also: if self.also.is_empty() { base.also } else { self.also },
             } };
         }
-        or!(flags options operands default drop_first does code_files chosen_by effects caches neutral stops abbreviates
+        or!(flags options operands default drop_first does code_files chosen_by effects caches own starts names makes neutral stops abbreviates
             bundles single_dash numbers plus anywhere words key_values stdin informational many beyond)
     }
 
@@ -215,6 +230,10 @@ impl Table {
                 Some(OneOrMore::One(one)) => vec![one.clone()],
                 Some(OneOrMore::More(more)) => more.clone(),
             },
+            own: own(file.own.as_deref())?,
+            starts: words(file.starts.as_deref()),
+            names: words(file.names.as_deref()),
+            makes: words(file.makes.as_deref()),
             neutral: file.neutral.unwrap_or(false),
             stops: file.stops.unwrap_or(false),
             abbreviates: file.abbreviates.unwrap_or(false),
@@ -224,12 +243,7 @@ impl Table {
             plus: file.plus.as_deref().map(role).transpose()?,
             anywhere: file.anywhere.unwrap_or(false),
             words: file.words.unwrap_or(false),
-            stdin: match file.stdin.as_deref() {
-                None => None,
-                Some("shell") => Some(Stdin::Shell),
-                Some("code") => Some(Stdin::Code),
-                Some(other) => return Err(format!("`stdin = \"{other}\"` is neither `shell` nor `code`")),
-            },
+            stdin: file.stdin.as_deref().map(stdin).transpose()?,
             informational: file.informational.unwrap_or(true),
             many: file.many,
             beyond: file.beyond.as_ref().map(change).transpose()?,
@@ -303,6 +317,16 @@ impl Table {
         self.options.get(found?)
     }
 
+    /// Whether an option changes what the program does to files, programs and hosts, beyond what it prints.
+    pub(super) fn changes_effects(&self, option: &Opt) -> bool {
+        let changes = |name: &str| {
+            self.when.iter().any(|(of, _)| of == name)
+                || self.option(name).is_some_and(|option| option.values.iter().any(|role| *role != Role::Data))
+        };
+        let also = self.also.iter().filter(|(of, _)| *of == option.name).flat_map(|(_, others)| others);
+        changes(&option.name) || also.into_iter().any(|other| changes(other))
+    }
+
     fn canonical(&self, spelling: &str) -> Result<String, String> {
         let option = self.option(spelling).ok_or_else(|| format!("`{spelling}` is none of its options"))?;
         Ok(option.name.clone())
@@ -311,6 +335,14 @@ impl Table {
 
 fn words(text: Option<&str>) -> Vec<String> {
     text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+fn stdin(word: &str) -> Result<Stdin, String> {
+    match word {
+        "shell" => Ok(Stdin::Shell),
+        "code" => Ok(Stdin::Code),
+        other => Err(format!("`stdin = \"{other}\"` is neither `shell` nor `code`")),
+    }
 }
 
 fn role(name: &str) -> Result<Role, String> {
@@ -346,13 +378,24 @@ fn fixed(effects: Option<&[String]>) -> Result<Vec<Fixed>, String> {
             "list" => FixedKind::List,
             "tree" => FixedKind::Tree,
             "write" => FixedKind::Write,
+            "write-tree" => FixedKind::WriteTree,
+            "prefix" => FixedKind::Prefix,
             "delete" => FixedKind::Delete,
+            "delete-below" => FixedKind::DeleteBelow,
             "connect" => FixedKind::Connect,
             other => return Err(format!("`{other}` is no effect")),
         };
         Ok(Fixed { what, target: target.to_owned() })
     };
     effects.unwrap_or_default().iter().map(one).collect()
+}
+
+fn own(places: Option<&[String]>) -> Result<Vec<Fixed>, String> {
+    let places = fixed(places)?;
+    match places.iter().find(|place| !matches!(place.what, FixedKind::Read | FixedKind::Write)) {
+        Some(place) => Err(format!("`own`: `{}` is neither read nor written", place.target)),
+        None => Ok(places),
+    }
 }
 
 fn change(file: &ChangeFile) -> Result<Change, String> {

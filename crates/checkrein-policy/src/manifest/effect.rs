@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use checkrein_contract::{Connect, Effect, Foreseen, Identity, Place};
+use checkrein_contract::{Connect, Effect, Foreseen, Identity, Place, Tree};
 use checkrein_toml::{FileError, Source, Spanned};
 use serde_json::{Map, Value};
 
 use super::Parameter;
+use super::patch::{self, Change};
 use crate::url::{self, Url};
 use crate::{Scene, paths, shell};
 
@@ -35,11 +36,18 @@ pub(super) enum TemplateWord {
     Reference,
     /// The argument is a bash command line.
     Bash,
+    /// The argument is a pattern of paths whose names are looked up, below `cwd`.
+    Glob,
+    /// The argument is a file or folder (the working directory, where it is absent) that is searched as ripgrep does:
+    /// neither hidden nor ignored files; `names` may narrow them.
+    Search,
+    /// The argument is a patch (`*** Begin Patch`).
+    Patch,
     /// One of the arguments asks to leave the sandbox.
     Leaves,
 }
 
-const TEMPLATE_WORDS: [(&str, TemplateWord); 10] = [
+const TEMPLATE_WORDS: [(&str, TemplateWord); 13] = [
     ("tool", TemplateWord::Tool),
     ("read", TemplateWord::Read),
     ("list", TemplateWord::List),
@@ -49,6 +57,9 @@ const TEMPLATE_WORDS: [(&str, TemplateWord); 10] = [
     ("url", TemplateWord::Url),
     ("reference", TemplateWord::Reference),
     ("bash", TemplateWord::Bash),
+    ("glob", TemplateWord::Glob),
+    ("search", TemplateWord::Search),
+    ("patch", TemplateWord::Patch),
     ("leaves_sandbox", TemplateWord::Leaves),
 ];
 
@@ -76,7 +87,11 @@ impl ToolEffect {
             all.effects.extend(what.map(Effect::unknown));
             return Ok(all);
         }
-        for value in targets(&self.target, speaker.args)? {
+        let mut values = targets(&self.target, speaker.args)?;
+        if values.is_empty() && self.word == TemplateWord::Search {
+            values.push(Value::from("."));
+        }
+        for value in values {
             let Value::String(text) = &value else {
                 let what = format!("`{}` was given {value} where a text is expected", speaker.tool);
                 all.effects.push(Effect::unknown(what));
@@ -106,6 +121,20 @@ impl ToolEffect {
         }
         let args = if self.args.is_empty() { speaker.args.clone() } else { Value::Object(filled) };
         Ok(Effect::Tool { tool, server: speaker.server.map(str::to_owned), args })
+    }
+
+    /// The folder below which a pattern is looked up.
+    fn glob(&self, pattern: &str, speaker: Speaker<'_>, place: &Place) -> Effect {
+        let end = pattern.find(['*', '?', '[', '{', '(', '!', '+', '@']).unwrap_or(pattern.len());
+        let (fixed, rest) = pattern.split_at(end);
+        if rest.contains("..") {
+            return Effect::unknown(format!("where the pattern `{pattern}` looks is not known"));
+        }
+        let folder = fixed.rsplit_once('/').map_or("", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+        let cwd = self.args.get("cwd").and_then(|cwd| fill_value(cwd, speaker.args).ok());
+        let cwd =
+            cwd.as_ref().and_then(Value::as_str).map_or_else(|| place.cwd.clone(), |cwd| paths::absolute(cwd, place));
+        Effect::List { path: paths::absolute(folder, &Place { cwd, ..place.clone() }), deep: true, glob: false }
     }
 
     fn one(&self, text: &str, speaker: Speaker<'_>, scene: Scene<'_>) -> Result<Foreseen, Missing> {
@@ -149,12 +178,40 @@ impl ToolEffect {
                 Some((_, path)) if !path.is_empty() => Effect::read(paths::absolute(path, place)),
                 _ => return Ok(Foreseen::default()),
             },
+            TemplateWord::Glob => self.glob(text, speaker, place),
+            TemplateWord::Search => {
+                let names = self.args.get("names").and_then(|names| fill_value(names, speaker.args).ok());
+                let names = names.as_ref().and_then(Value::as_str).map(str::to_owned).into_iter().collect();
+                let tree = Tree { root: path(), names, skips_hidden: true, skips_ignored: true, ..Tree::default() };
+                Effect::ReadTree(tree)
+            }
+            TemplateWord::Patch => return Ok(patched(text, place)),
             TemplateWord::Tool | TemplateWord::Leaves => {
                 return self.acts(speaker).map(|effect| Foreseen::of(vec![effect]));
             }
         };
         Ok(Foreseen::of(vec![effect]))
     }
+}
+
+/// What a patch does to each of its files.
+fn patched(text: &str, place: &Place) -> Foreseen {
+    // `~` is a name like any other here.
+    let at = |path: &str| match paths::is_absolute(path, place.paths) {
+        true => paths::absolute(path, place),
+        false => paths::absolute(&format!("./{path}"), place),
+    };
+    let effects: Vec<Effect> = patch::changes(text)
+        .into_iter()
+        .map(|change| match change {
+            Change::Write(path) => Effect::write(at(path)),
+            Change::Delete(path) => Effect::delete(at(path), false),
+        })
+        .collect();
+    if effects.is_empty() {
+        return Foreseen::of(vec![Effect::unknown("a patch without a file in it")]);
+    }
+    Foreseen::of(effects)
 }
 
 /// Whether an argument asks to leave the sandbox: `true` and the like, or `false` for one that is named after the sandbox.
@@ -259,7 +316,8 @@ pub(super) fn read_effect(
         table.iter().filter(|(name, _)| *name != key).map(|(name, value)| (name.clone(), value.clone())).collect();
     let fits = |name: &str| match word {
         TemplateWord::Url => name == "method",
-        TemplateWord::Bash => name == "cwd",
+        TemplateWord::Bash | TemplateWord::Glob => name == "cwd",
+        TemplateWord::Search => name == "names",
         _ => false,
     };
     let extra = args.keys().find(|name| !fits(name));

@@ -1,12 +1,13 @@
 //! Runs a program by its model: what each of its words does.
 
-use checkrein_contract::{Deed, Effect, Question, Run};
+use checkrein_contract::{Deed, Effect, Own, Question, Run};
 
 use super::flow::Flow;
 use super::places::{Spot, Touch};
 use super::state::Folders;
 use super::value::{Field, Text};
 use super::walk::Walker;
+use super::written::prefix;
 use super::{base_name, programs};
 use crate::commands::{Change, Fixed, FixedKind, Given, Reading, Role, Stdin, Table, read};
 use crate::paths;
@@ -34,11 +35,26 @@ pub(super) struct Doing {
     pub(super) output: Option<Flow>,
     /// A script or code came from a word, so standard input is data.
     pub(super) fed: bool,
+    /// Folders that it makes its own.
+    pub(super) kept: Vec<String>,
     /// Options that something in its operands counts as.
     pub(super) implied: Vec<&'static str>,
 }
 
 impl Doing {
+    /// Names of the files that it looks at in folders; none: all.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut tables = self.reading.tables.iter().rev();
+        tables.find(|table| !table.names.is_empty()).map(|table| table.names.clone()).unwrap_or_default()
+    }
+
+    /// Names of the files that it makes in folders; none: any.
+    pub(super) fn makes(&self) -> Vec<String> {
+        let mut tables = self.reading.tables.iter().rev();
+        let made = tables.find(|table| !table.makes.is_empty()).map(|table| table.makes.clone());
+        made.unwrap_or_else(|| self.names())
+    }
+
     pub(super) fn deed(&mut self, deed: Deed) {
         if !self.deeds.contains(&deed) {
             self.deeds.push(deed);
@@ -72,6 +88,7 @@ impl Walker<'_> {
         let canonical = reading.words();
         let mut doing = Doing { name, reading, ..Doing::default() };
         self.perform(&mut doing);
+        let own = self.own(&doing);
         self.state.folders = folders;
         let env = self.state.exported.clone();
         self.state.exported.truncate(exported);
@@ -99,6 +116,7 @@ impl Walker<'_> {
                 env,
                 informational: false,
                 rests_on: doing.rests_on,
+                own,
             };
             self.note_at(mark, part, Effect::Run(run));
             let fed = self.stdin.is_downloaded();
@@ -181,6 +199,7 @@ impl Walker<'_> {
         for reason in unread {
             self.unknown(reason);
         }
+        self.untested(doing);
         let changes: Vec<&Change> = active(&tables, &doing.reading);
         let many = changes.iter().find_map(|change| change.many).or(table.many);
         let beyond = table.beyond.iter().filter(|_| many.is_some_and(|many| doing.reading.operands.len() > many));
@@ -195,9 +214,17 @@ impl Walker<'_> {
             self.unknown(format!("`{}` {reason}", doing.reading.path.join(" ")));
         }
         let quiet = changes.iter().any(|change| change.only_effects);
+        // `tar` takes the names of its archive and lists from where it starts, and `-C` counts for the members behind it.
+        let start = self.state.folders.clone();
+        let is_tar = matches!(doing.name.as_str(), "tar" | "bsdtar" | "gtar");
         for given in doing.reading.given.clone() {
             self.folder_of(&given.values);
+            let inside = is_tar.then(|| std::mem::replace(&mut self.state.folders, start.clone()));
             self.values(&given.values, doing);
+            self.state.folders = inside.unwrap_or_else(|| self.state.folders.clone());
+        }
+        if is_tar && !doing.reading.has("--extract") {
+            self.state.folders.merge(&start);
         }
         let effects = table.effects.iter().chain(changes.iter().flat_map(|change| &change.effects));
         for fixed in effects.filter(|_| !quiet) {
@@ -206,6 +233,17 @@ impl Walker<'_> {
         self.operands(table, &changes, doing);
         self.standing(table, doing);
         programs::after(self, doing);
+    }
+
+    /// Options of which only a manual says what they do.
+    fn untested(&mut self, doing: &Doing) {
+        for given in &doing.reading.given {
+            let path = doing.reading.path.get(..=given.table).unwrap_or_default();
+            if self.scene.models.is_untested(&path.join("."), &given.name) {
+                let (option, program) = (&given.name, path.join(" "));
+                self.unknown(format!("what `{option}` of `{program}` does was never seen at work"));
+            }
+        }
     }
 
     /// `-C DIR`: the rest happens there.
@@ -224,21 +262,46 @@ impl Walker<'_> {
     }
 
     fn fixed(&mut self, fixed: &Fixed, doing: &mut Doing) {
-        let target = match fixed.target.strip_prefix("~/") {
-            Some(rest) => Text::known(format!("{}/{rest}", self.scene.place.home)),
-            None => Text::known(fixed.target.clone()),
-        };
+        let target = Text::known(self.in_home(&fixed.target));
         match fixed.what {
             FixedKind::Read => self.touch(Touch::Read, &target),
             FixedKind::List => self.touch(Touch::List, &target),
             FixedKind::Tree => self.touch(Touch::Tree, &target),
             FixedKind::Write => self.touch(Touch::Write, &target),
+            FixedKind::Prefix => self.written_like(&target, prefix),
+            FixedKind::WriteTree => self.written_below(&target, &doing.makes()),
             FixedKind::Delete => self.touch(Touch::DeleteTree, &target),
+            FixedKind::DeleteBelow => self.deleted_below(&target),
             FixedKind::Connect => {
                 doing.connects = true;
                 self.address(&target);
             }
         }
+    }
+
+    /// `~/x` of a model: below the person's home.
+    fn in_home(&self, path: &str) -> String {
+        path.strip_prefix("~/").map_or_else(|| path.to_owned(), |rest| format!("{}/{rest}", self.scene.place.home))
+    }
+
+    /// What a program works on by being what it is. A place that is named without a folder is looked for where the program
+    /// starts, and at the top of the project.
+    fn own(&self, doing: &Doing) -> Own {
+        let mut own = Own::default();
+        for place in doing.reading.tables.iter().flat_map(|table| &table.own) {
+            let into = if place.what == FixedKind::Write { &mut own.writes } else { &mut own.reads };
+            let path = self.in_home(&place.target);
+            let here = self.state.folders.known.iter().chain(std::iter::once(&self.scene.place.root));
+            for folder in here {
+                let path = if path.starts_with('/') { path.clone() } else { format!("{folder}/{path}") };
+                let path = paths::normalise(&path);
+                if !into.contains(&path) {
+                    into.push(path);
+                }
+            }
+        }
+        own.writes.extend(doing.kept.iter().cloned());
+        own
     }
 
     fn values(&mut self, values: &[(Role, Text)], doing: &mut Doing) {
@@ -267,12 +330,8 @@ impl Walker<'_> {
         for file in tables.iter().flat_map(|table| &table.chosen_by) {
             doing.rests_on.extend(self.unchanged(&Text::from(file.as_str())));
         }
-        for cache in &table.caches {
-            let cache = match cache.strip_prefix("~/") {
-                Some(rest) => format!("{}/{rest}", self.scene.place.home),
-                None => cache.clone(),
-            };
-            for spot in self.spots(&Text::known(cache)) {
+        for cache in tables.iter().flat_map(|table| &table.caches) {
+            for spot in self.spots(&Text::known(self.in_home(cache))) {
                 if let Spot::At(path) = spot {
                     self.note(Effect::Write { path, incidental: true, glob: false });
                 }

@@ -7,7 +7,7 @@ use super::walk::Walker;
 use crate::paths;
 
 /// Names that a pattern matched and that are judged one by one. Of more, the rest is not known.
-const MOST_MATCHES: usize = 256;
+pub(super) const MOST_MATCHES: usize = 256;
 
 /// Longest path that is followed, bytes.
 const MOST_PATH: usize = 8_192;
@@ -234,7 +234,8 @@ pub(super) fn last_name(text: &Text) -> Option<String> {
     match text.pieces().last()? {
         Piece::Known(known) => {
             let name = known.trim_end_matches('/').rsplit('/').next()?;
-            (!name.is_empty() && (known.contains('/') || text.pieces().len() == 1)).then(|| name.to_owned())
+            (!name.is_empty() && name != ".." && (known.contains('/') || text.pieces().len() == 1))
+                .then(|| name.to_owned())
         }
         _ => None,
     }

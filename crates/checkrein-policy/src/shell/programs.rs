@@ -8,14 +8,14 @@ use checkrein_contract::{Deed, Tree};
 
 use super::flow::Flow;
 use super::perform::Doing;
-use super::places::{Spot, Touch};
+use super::places::{Spot, Touch, last_name};
 use super::value::{Field, Piece, Text};
 use super::walk::Walker;
 
 pub(super) use network::{connect, connect_remote};
 pub(super) use xargs::replaced;
 
-pub(super) fn is_shell(name: &str) -> bool {
+pub(crate) fn is_shell(name: &str) -> bool {
     matches!(name, "bash" | "sh" | "dash" | "zsh" | "ksh" | "ash" | "mksh")
 }
 
@@ -151,6 +151,9 @@ pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
         }
         _ => {
             skips.names = values("--include");
+            if skips.names.is_empty() {
+                skips.names = doing.names();
+            }
             skips.without = values("--exclude");
             skips
                 .without
@@ -163,6 +166,26 @@ pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
             Spot::Below(root, names) => walker.tree(Tree { root, names, ..skips.clone() }),
             Spot::Pattern(_) | Spot::Anywhere(_) => walker.touch(Touch::Read, text),
         }
+    }
+}
+
+/// Files that a program takes or makes without their names being written out.
+fn unnamed(walker: &mut Walker<'_>, doing: &Doing) {
+    let operands = &doing.reading.operands;
+    if matches!(doing.name.as_str(), "zip" | "7z") {
+        // A name without an ending gets the usual one.
+        let archive = operands.first().filter(|field| !last_name(&field.text).is_some_and(|name| name.contains('.')));
+        if let Some(mut text) = archive.map(|field| field.text.clone()) {
+            text.push_str(if doing.name == "zip" { ".zip" } else { ".7z" });
+            walker.written(&text);
+        }
+        return;
+    }
+    // `@FILE` holds further arguments.
+    let lists = operands.iter().filter_map(|field| field.text.as_known()?.strip_prefix('@'));
+    for list in lists.map(str::to_owned).collect::<Vec<_>>() {
+        walker.read(&Text::from(list.as_str()));
+        walker.unknown(format!("`{list}` holds further arguments of `{}`", doing.name));
     }
 }
 
@@ -191,6 +214,10 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
             }
         }
         "curl" | "wget" => network::downloads(walker, doing),
+        "zip" | "7z" | "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "ld" | "java" | "javac" | "jar"
+        | "javadoc" => {
+            unnamed(walker, doing);
+        }
         "echo" => doing.output = Some(echo(operands)),
         "pwd" => {
             if let Some(one) = walker.state.folders.only() {

@@ -1,14 +1,13 @@
 //! Roles: what becomes of one word, as its model says.
 
-use checkrein_contract::{Deed, Effect, Question};
+use checkrein_contract::{Deed, Question};
 
 use super::perform::Doing;
-use super::places::{Spot, Touch, last_name};
+use super::places::{Spot, Touch};
 use super::programs;
-use super::value::{Field, Text, escaped};
+use super::value::{Field, Text};
 use super::walk::Walker;
 use crate::commands::Role;
-use crate::paths;
 
 impl Walker<'_> {
     pub(super) fn changed(&self, role: Role, doing: &Doing) -> Role {
@@ -21,26 +20,12 @@ impl Walker<'_> {
         let dash = text.as_known() == Some("-");
         match role {
             Role::Data | Role::Link | Role::Variable | Role::Dir => {}
-            Role::Read | Role::Tree | Role::Write | Role::Edit if dash => {}
+            Role::Read | Role::Tree | Role::Write | Role::Edit | Role::Pack if dash => {}
             Role::Read => {
                 doing.fed = true;
                 self.read(text);
             }
-            Role::List => self.touch(Touch::List, text),
             Role::Tree => programs::tree(self, text, doing),
-            Role::Write | Role::Make => {
-                self.written(text);
-                doing.wrote.push(text.clone());
-            }
-            Role::Move => self.moved(text),
-            Role::Edit => {
-                self.read(text);
-                self.written(text);
-            }
-            Role::Into => self.into(text, doing),
-            Role::Delete => self.touch(Touch::Delete, text),
-            Role::DeleteTree => self.touch(Touch::DeleteTree, text),
-            Role::Metadata => self.touch(Touch::Metadata, text),
             Role::Url | Role::Host | Role::Address => {
                 doing.connects = true;
                 programs::connect(self, role, text, doing);
@@ -73,18 +58,7 @@ impl Walker<'_> {
             Role::Command | Role::ShellWords | Role::FindExpression | Role::TestExpression => {
                 self.expression_or_give(role, &[Field::one(text.clone())], doing);
             }
-        }
-    }
-
-    /// A path that gets another name. With the project or a home inside, what moves is all of it.
-    fn moved(&mut self, text: &Text) {
-        self.written(text);
-        for spot in self.spots(text) {
-            let Spot::At(path) = spot else { continue };
-            let place = self.scene.place;
-            if [&place.root, &place.home].into_iter().any(|whole| paths::is_within(whole, &path)) {
-                self.note(Effect::delete(path, true));
-            }
+            _ => self.give_path(role, text, doing),
         }
     }
 
@@ -197,44 +171,5 @@ impl Walker<'_> {
             }
             _ => {}
         }
-    }
-
-    /// The destination of a copy or a move.
-    fn into(&mut self, text: &Text, doing: &mut Doing) {
-        let sources: Vec<Text> = match doing.reading.operands.split_last() {
-            Some((last, before)) if last.text == *text => before.iter().map(|field| field.text.clone()).collect(),
-            _ => doing.reading.operands.iter().map(|field| field.text.clone()).collect(),
-        };
-        if programs::connect_remote(self, text, doing) {
-            return;
-        }
-        let named_folder = text.prefix().ends_with('/') && text.is_known();
-        for spot in self.spots(text) {
-            let Spot::At(path) = spot else {
-                self.unknown(format!("`{}` is written, and which path that is, is not known", text.shown()));
-                continue;
-            };
-            let kind = Question::Kind { path: path.clone() };
-            let known = self.scene.facts.text(&kind).map(str::to_owned);
-            self.ask(kind);
-            if known.as_deref() != Some("folder") && !named_folder && sources.len() <= 1 {
-                self.note(Effect::write(path.clone()));
-                doing.wrote.push(text.clone());
-                continue;
-            }
-            for source in &sources {
-                match last_name(source).filter(|_| !(doing.name == "rsync" && source.prefix().ends_with('/'))) {
-                    Some(name) => self.note(Effect::write(paths::normalise(&format!("{path}/{name}")))),
-                    None => self.touch_folder(&path),
-                }
-            }
-            if sources.is_empty() {
-                self.touch_folder(&path);
-            }
-        }
-    }
-
-    fn touch_folder(&mut self, path: &str) {
-        self.note(Effect::Write { path: escaped(path) + "/**", incidental: false, glob: true });
     }
 }

@@ -97,6 +97,14 @@ impl Variable {
     }
 }
 
+/// A link that the call itself made: what is done to its path, or below, is done where it leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) path: String,
+    /// `None`: nobody knows.
+    pub(crate) target: Option<String>,
+}
+
 /// The state of a shell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
@@ -116,6 +124,8 @@ pub(crate) struct State {
     pub(crate) downloaded: Vec<String>,
     /// Something was downloaded under a name that is not known.
     pub(crate) downloaded_anywhere: bool,
+    /// Links made on the way.
+    pub(crate) links: Vec<Link>,
     /// `git remote set-url` and the like: names no longer mean what they meant.
     pub(crate) remotes_changed: bool,
 }
@@ -157,14 +167,13 @@ impl State {
         if self.arguments != other.arguments {
             self.arguments = None;
         }
-        extend(&mut self.downloaded, &other.downloaded);
-        self.downloaded_anywhere |= other.downloaded_anywhere;
-        self.remotes_changed |= other.remotes_changed;
+        self.keep_from_child(other);
     }
 
     /// A child shell keeps its variables and folders to itself; what it downloaded and changed on disk stays.
     pub(crate) fn keep_from_child(&mut self, child: &Self) {
         extend(&mut self.downloaded, &child.downloaded);
+        extend(&mut self.links, &child.links);
         self.downloaded_anywhere |= child.downloaded_anywhere;
         self.remotes_changed |= child.remotes_changed;
     }
@@ -182,7 +191,7 @@ impl State {
     }
 }
 
-fn extend(mine: &mut Vec<String>, theirs: &[String]) {
+fn extend<T: Clone + PartialEq>(mine: &mut Vec<T>, theirs: &[T]) {
     for item in theirs {
         if !mine.contains(item) {
             mine.push(item.clone());

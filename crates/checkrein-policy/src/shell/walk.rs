@@ -7,6 +7,7 @@ use checkrein_contract::{Deed, Effect, Foreseen, Question, Run};
 use checkrein_shell::{Arm, Command, Joiner, Kind, Pipeline, Script, Statement, Word};
 
 use super::flow::Flow;
+use super::links;
 use super::state::{Folders, Otherwise, State, Variable};
 use super::value::Text;
 use crate::Scene;
@@ -100,8 +101,13 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Notes an effect; through links that this call made, also the one on what they lead to.
     pub(super) fn note(&mut self, effect: Effect) {
+        let through = if self.state.links.is_empty() { Vec::new() } else { links::through(&self.state.links, &effect) };
         self.note_at(self.mark(), self.part, effect);
+        for effect in through {
+            self.note_at(self.mark(), self.part, effect);
+        }
     }
 
     /// Notes an effect in front of those noted since a mark.

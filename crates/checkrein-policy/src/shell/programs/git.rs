@@ -4,7 +4,7 @@ use checkrein_contract::{Connect, Deed, Effect, Question};
 
 use super::super::flow::Flow;
 use super::super::perform::Doing;
-use super::super::places::{Spot, Touch};
+use super::super::places::{Spot, Touch, last_name};
 use super::super::value::{Piece, Text};
 use super::super::walk::Walker;
 use super::network::host_name;
@@ -191,6 +191,15 @@ fn writes_settings(walker: &mut Walker<'_>, reading: &Reading) {
 pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
     let reading = &doing.reading;
     let words: Vec<&str> = reading.path.iter().skip(1).map(String::as_str).collect();
+    if words.first() == Some(&"clone")
+        && let [address] = reading.operands.as_slice()
+        && let Some(name) = last_name(&address.text)
+    {
+        // Without a folder it is named after the repository.
+        let folder = Text::known(name.strip_suffix(".git").unwrap_or(&name).to_owned());
+        walker.give(Role::Keep, &folder, doing);
+        return;
+    }
     if matches!(words.first(), None | Some(&("version" | "help" | "clone"))) {
         return;
     }

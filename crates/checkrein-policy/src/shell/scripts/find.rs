@@ -2,7 +2,7 @@
 
 use super::super::flow::Flow;
 use super::super::perform::Doing;
-use super::super::places::Touch;
+use super::super::places::{Touch, last_name};
 use super::super::programs;
 use super::super::value::{Field, Piece, Text};
 use super::super::walk::Walker;
@@ -102,17 +102,13 @@ pub(in super::super) fn look(walker: &mut Walker<'_>, fields: &[Field], doing: &
         roots.push(Text::from("."));
     }
     for root in &roots {
-        for spot in walker.spots(root) {
-            match spot {
-                super::super::places::Spot::At(path) => {
-                    walker.note(checkrein_contract::Effect::List { path, deep: true, glob: false });
-                }
-                _ => walker.touch(Touch::List, root),
-            }
-        }
+        walker.listed_below(root);
     }
     let rest: Vec<Field> = fields.cloned().collect();
-    let found: Vec<Text> = roots.iter().map(|root| found(root, &names(&rest))).collect();
+    let names = names(&rest);
+    let mut found: Vec<Text> = roots.iter().map(|root| found(root, &names)).collect();
+    // The walk begins with the folder itself.
+    found.extend(roots.into_iter().filter(|root| counts_itself(root, &rest, &names)));
     let prints = expression(walker, &rest, &found);
     doing.output = Some(if prints { Flow::Names(found) } else { Flow::any(false) });
 }
@@ -139,7 +135,11 @@ fn expression(walker: &mut Walker<'_>, expression: &[Field], found: &[Text]) -> 
                     .take_while(|field| !matches!(field.text.as_known(), Some(";" | "+")))
                     .cloned()
                     .collect();
-                execute(walker, &command, found);
+                if word.ends_with("dir") {
+                    execute_inside(walker, &command, found);
+                } else {
+                    execute(walker, &command, found);
+                }
             }
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => match rest.next() {
                 Some(file) => {
@@ -150,7 +150,12 @@ fn expression(walker: &mut Walker<'_>, expression: &[Field], found: &[Text]) -> 
                 }
                 None => walker.unknown(format!("`{word}` has no file")),
             },
-            "-newer" | "-anewer" | "-cnewer" | "-samefile" => match rest.next() {
+            // It opens the file to hold on to it.
+            "-samefile" => match rest.next() {
+                Some(file) => walker.touch(Touch::Read, &file.text),
+                None => walker.unknown("`-samefile` has no file"),
+            },
+            "-newer" | "-anewer" | "-cnewer" => match rest.next() {
                 Some(file) => walker.touch(Touch::List, &file.text),
                 None => walker.unknown(format!("`{word}` has no file")),
             },
@@ -187,12 +192,45 @@ fn names(expression: &[Field]) -> Vec<String> {
     values.filter_map(|[_, value]| value.text.as_known().map(str::to_owned)).take(1).collect()
 }
 
+/// Whether the folder where it begins may be among what it finds. `.` is never deleted, and nobody means it.
+fn counts_itself(root: &Text, expression: &[Field], names: &[String]) -> bool {
+    let Some(name) = last_name(root).filter(|name| !matches!(name.as_str(), "." | "..")) else { return false };
+    let value = |test: &str| {
+        let mut pairs = expression.array_windows().filter(|[word, _]| word.text.as_known() == Some(test));
+        pairs.next().map(|[_, value]| value.text.as_known().unwrap_or_default().to_owned())
+    };
+    let deeper = value("-mindepth").is_some_and(|depth| depth != "0");
+    let other_kind = value("-type").is_some_and(|kinds| !kinds.contains('d'));
+    let named =
+        |pattern: &String| globset::Glob::new(pattern).map_or(true, |glob| glob.compile_matcher().is_match(&name));
+    !deeper && !other_kind && (names.is_empty() || names.iter().any(named))
+}
+
 fn found(root: &Text, names: &[String]) -> Text {
     let mut text = root.clone();
     if text.below().is_none() {
         text.push(Piece::Below(names.to_vec()));
     }
     text
+}
+
+/// `-execdir`: in the folder of each file that is found, which gets the name `./NAME`.
+fn execute_inside(walker: &mut Walker<'_>, command: &[Field], found: &[Text]) {
+    let folders = walker.state.folders.clone();
+    let absolute = |text: &Text| match (folders.only(), text.below(), text.as_known()) {
+        (Some(folder), Some((root, names)), _) if !root.starts_with('/') => {
+            let mut text = Text::known(format!("{folder}/{root}"));
+            text.push(Piece::Below(names.to_vec()));
+            text
+        }
+        (Some(folder), None, Some(path)) if !path.starts_with('/') => Text::known(format!("{folder}/{path}")),
+        _ => text.clone(),
+    };
+    let found: Vec<Text> = found.iter().map(absolute).collect();
+    // Some folder at or below where it looks: a name without one may be any file there.
+    walker.state.folders.unknown = true;
+    execute(walker, command, &found);
+    walker.state.folders = folders;
 }
 
 fn execute(walker: &mut Walker<'_>, command: &[Field], found: &[Text]) {
