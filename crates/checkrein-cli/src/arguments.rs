@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// An agent harness: the model proposes, the harness decides, the log remembers.
 #[derive(Debug, Parser)]
@@ -36,6 +36,57 @@ pub(crate) enum Command {
     /// The journal
     #[command(subcommand)]
     Journal(Journal),
+    /// Answer another agent's hook: the same policy in front of Claude Code and Codex
+    Hook(Hook),
+}
+
+/// An agent whose hook is answered.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Agent {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Hook {
+    #[command(subcommand)]
+    pub(crate) action: Option<HookAction>,
+    /// Whose hook it is; the payload is read from standard input
+    #[arg(long = "for", value_name = "AGENT", required = true)]
+    pub(crate) agent: Option<Agent>,
+    /// The policy (default: yours and the project's, or the one that ships)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// What the hook starts itself for: judge, and say so in its own words
+    #[arg(long, hide = true)]
+    pub(crate) judge: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookAction {
+    /// Put the hook into an agent's settings; shows the change and asks
+    Install(HookSettings),
+    /// Take the hook out of an agent's settings again; shows the change and asks
+    Uninstall(HookSettings),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookSettings {
+    /// Whose settings
+    #[arg(long = "for", value_name = "AGENT")]
+    pub(crate) agent: Agent,
+    /// The settings file (default: the person's own, ~/.claude/settings.json or ~/.codex/config.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// A policy file that the hook is to use
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Do not ask: the change was read
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

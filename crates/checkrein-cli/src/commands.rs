@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
 mod approvals;
+mod change;
+mod hook;
 mod journal;
 mod policy;
 mod run;
@@ -24,6 +26,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<u8, Harness
         Command::Policy(arguments) => policy::run(arguments, context),
         Command::Tools(arguments) => tools::run(&arguments, context),
         Command::Journal(arguments) => journal::run(arguments, context),
+        Command::Hook(arguments) => hook::run(&arguments, context),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the front knows of its surroundings: the environment, the streams, the folders. Read once, here.
 
 use std::env;
-use std::io::{IsTerminal as _, Write};
+use std::io::{BufRead as _, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,6 +52,33 @@ impl Context {
     /// The folder the person stands in.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The person's home.
+    pub(crate) fn home(&self) -> &Path {
+        &self.person_home
+    }
+
+    /// Somebody types at standard input.
+    pub(crate) fn typed_input(&self) -> bool {
+        std::io::stdin().is_terminal()
+    }
+
+    /// Asks the person a question that only a plain yes answers.
+    pub(crate) fn confirmed(&self, question: &str) -> Result<bool, HarnessError> {
+        if !self.interactive {
+            return Err(HarnessError::Task("nobody can be asked here; read it, then say --yes".to_owned()));
+        }
+        let mut out = self.out();
+        _ = write!(out, "{question} [y/N] ");
+        _ = out.flush();
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer);
+        let yes = read.is_ok() && matches!(answer.trim(), "y" | "yes");
+        if !yes {
+            _ = writeln!(out, "nothing was changed");
+        }
+        Ok(yes)
     }
 
     /// A folder as the project that a policy speaks of, with the person's home.

@@ -297,6 +297,8 @@ pub enum FinishedAs {
     NotStarted,
     /// A hook answered in its place; nothing ran.
     Answered,
+    /// It was let through to the agent that asked for it; what became of it is not known here.
+    Left,
 }
 
 /// The end of one call.

@@ -60,6 +60,14 @@ pub struct SessionOpened {
     pub variables: Vec<(String, String)>,
 }
 
+impl SessionOpened {
+    /// The session is another agent's, seen through its hook: calls are proposed without requests of ours, and what is let
+    /// through runs elsewhere.
+    pub fn is_watched(&self) -> bool {
+        self.model.starts_with("hook:")
+    }
+}
+
 /// One policy file in force, whole, so that decisions can be recomputed from the journal alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicySource {

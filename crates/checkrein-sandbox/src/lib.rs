@@ -7,8 +7,10 @@
 mod capture;
 mod environment;
 mod group;
+mod itself;
 mod unconfined;
 mod watch;
 
 pub use capture::MAX_SPILL_BYTES;
+pub use itself::{ask_itself, within};
 pub use unconfined::Unconfined;

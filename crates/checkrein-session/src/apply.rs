@@ -153,7 +153,7 @@ impl State {
         provider: &Value,
         defect: Option<Code>,
     ) -> Result<(), String> {
-        if self.phase != Phase::Waiting {
+        if self.phase != Phase::Waiting && !(self.phase == Phase::Ready && self.opened.is_watched()) {
             return Err("a reply without a request".to_owned());
         }
         self.open_request = None;

@@ -10,7 +10,7 @@ use checkrein_policy::Manifest;
 use serde_json::Value;
 
 pub use load::{find_folder, from_folder, from_words};
-pub(crate) use load::{read, unreadable};
+pub(crate) use load::{project_policy, read, unreadable};
 
 /// A task, read and checked, before anything of it runs.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use checkrein_contract::Digest;
 use checkrein_policy::Source;
 use serde::Deserialize;
 
-use crate::HarnessError;
 use crate::task::read;
+use crate::{HarnessError, replace_file};
 
 const FILE: &str = "trusted.toml";
 
@@ -36,15 +36,11 @@ pub fn trust(config: &Path, path: &Path, digest: &Digest) -> Result<(), HarnessE
     trusted.policy.retain(|entry| entry.path != path);
     trusted.policy.push(Entry { digest: digest.as_str().to_owned(), path });
     let file = config.join(FILE);
-    let failed = |error: std::io::Error| HarnessError::Unreadable { path: file.clone(), reason: error.to_string() };
-    std::fs::create_dir_all(config).map_err(failed)?;
     let mut text = String::new();
     for entry in &trusted.policy {
         text.push_str(&format!("[[policy]]\ndigest = {:?}\npath = {:?}\n\n", entry.digest, entry.path));
     }
-    // Written beside and moved over, so that a full disk leaves what was there.
-    let beside = config.join("trusted.toml.new");
-    std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, &file)).map_err(failed)
+    replace_file(&file, &text)
 }
 
 /// The digests that a person trusts.

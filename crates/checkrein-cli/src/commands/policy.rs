@@ -26,7 +26,7 @@ pub(super) fn run(arguments: Policy, context: &Context) -> Result<u8, HarnessErr
 }
 
 /// A policy file as the project's layer.
-fn source(path: &Path) -> Result<PolicySource, HarnessError> {
+pub(super) fn source(path: &Path) -> Result<PolicySource, HarnessError> {
     let text = read(path)?;
     Ok(PolicySource { layer: Layer::Project, file: path.display().to_string(), text, only_tightens: false })
 }

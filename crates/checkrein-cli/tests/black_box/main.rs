@@ -4,9 +4,11 @@
 mod support;
 
 mod bad_input;
+mod codex;
 mod context;
 mod control;
 mod examples;
+mod hook;
 mod kills;
 mod looping;
 mod pauses;

@@ -17,6 +17,16 @@ const TASK_FILE: &str = "task.toml";
 /// A policy that a project brings along; it counts only where it tightens.
 const PROJECT_POLICY: &str = ".checkrein/policy.toml";
 
+/// The policy that a project brings along, where it does.
+pub(crate) fn project_policy(project: &Path) -> Result<Vec<PolicySource>, HarnessError> {
+    let own = project.join(PROJECT_POLICY);
+    if !own.is_file() {
+        return Ok(Vec::new());
+    }
+    let file = PROJECT_POLICY.to_owned();
+    Ok(vec![PolicySource { layer: Layer::Project, file, text: read(&own)?, only_tightens: true }])
+}
+
 /// The task folder that a typed word names: a folder, or its `task.toml`. `None` when the word is no path at all, so that
 /// it is the task itself.
 ///
@@ -53,16 +63,7 @@ pub fn from_words(words: &str, project: &Path) -> Result<Task, HarnessError> {
     if words.trim().is_empty() {
         return Err(HarnessError::Task("the task is empty: say what to do, or name a task folder".to_owned()));
     }
-    let mut policy = Vec::new();
-    let own = project.join(PROJECT_POLICY);
-    if own.is_file() {
-        policy.push(PolicySource {
-            layer: Layer::Project,
-            file: PROJECT_POLICY.to_owned(),
-            text: read(&own)?,
-            only_tightens: true,
-        });
-    }
+    let policy = project_policy(project)?;
     Ok(Task {
         name: "words".to_owned(),
         folder: None,

@@ -1,0 +1,43 @@
+//! The process that judges: it reads the payload, asks the policy, journals, and prints one word for the process that
+//! started it.
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use checkrein::HarnessError;
+use checkrein::hook::{Caller, MOST_PAYLOAD, Watch};
+
+use super::super::policy::source;
+use super::super::{block_on, usage};
+use crate::context::Context;
+
+pub(super) fn run(caller: Caller, policy: Option<&Path>, context: &Context) -> Result<u8, HarnessError> {
+    let mut payload = Vec::new();
+    let most = u64::try_from(MOST_PAYLOAD).unwrap_or(u64::MAX).saturating_add(1);
+    let read = std::io::stdin().lock().take(most).read_to_end(&mut payload);
+    read.map_err(|error| usage(format!("standard input: {error}")))?;
+    let root = root(caller, context);
+    let policies = context.policies()?;
+    let watch = Watch {
+        caller,
+        root: &root,
+        home: context.home(),
+        policies: &policies,
+        policy: policy.map(source).transpose()?,
+        store: Some(context.store()?),
+    };
+    let judged = block_on(watch.judge(&payload))??;
+    let line = serde_json::to_string(&judged.word).map_err(|error| usage(error.to_string()))?;
+    writeln!(std::io::stdout(), "{line}").map_err(|error| usage(format!("standard output: {error}")))?;
+    Ok(0)
+}
+
+/// Where the agent's session began: what the payload says follows the model's `cd`. Claude Code names it; Codex starts its
+/// hooks there.
+fn root(caller: Caller, context: &Context) -> PathBuf {
+    let named = match caller {
+        Caller::Claude => std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute()),
+        Caller::Codex => None,
+    };
+    named.unwrap_or_else(|| context.folder().to_path_buf())
+}
