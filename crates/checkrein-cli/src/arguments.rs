@@ -36,8 +36,17 @@ pub(crate) enum Command {
     /// The journal
     #[command(subcommand)]
     Journal(Journal),
+    /// Write the calls of a session as fixtures for `policy test`
+    Record(Record),
     /// Answer another agent's hook: the same policy in front of Claude Code and Codex
     Hook(Hook),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// The session, or the beginning of its id
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
 }
 
 /// An agent whose hook is answered.
@@ -241,8 +250,47 @@ pub(crate) enum Policy {
     Lint(PolicyLint),
     /// Let the policy that a project brings allow things as well
     Trust(PolicyTrust),
+    /// Which recorded decisions would change. Exit code 0 none, 10 only stricter ones, 11 something is let through
+    Diff(PolicyDiff),
+    /// The fewest rules that would have spared the questions that were answered with yes
+    Suggest(PolicySuggest),
     /// Print the page docs/commands.md
     Commands,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyDiff {
+    /// The policy as it was
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The policy as it would be
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// What to judge by both: sessions (or the beginning of their ids) and files of recorded calls (default: all sessions)
+    #[arg(long, value_name = "SESSION|FILE", num_args = 1..)]
+    pub(crate) against: Vec<String>,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicySuggest {
+    /// Sessions, or the beginning of their ids (default: all)
+    #[arg(value_name = "SESSION")]
+    pub(crate) sessions: Vec<String>,
+    /// Files of calls that the rules must not let through either: their count is shown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cases: Vec<PathBuf>,
+    /// Add the rules to this policy, after a yes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: Option<PathBuf>,
+    /// Do not ask: the rules were read
+    #[arg(long, requires = "to")]
+    pub(crate) yes: bool,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -310,6 +358,12 @@ pub(crate) struct PolicyTest {
     /// The home folder they were recorded in
     #[arg(long, value_name = "DIR", default_value = "/home/user")]
     pub(crate) home: String,
+    /// Write the decisions that come out into the fixtures, after a yes to the shown change
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Do not ask: the change was read
+    #[arg(long, requires = "update")]
+    pub(crate) yes: bool,
     /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,

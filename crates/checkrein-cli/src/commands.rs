@@ -5,6 +5,7 @@ mod change;
 mod hook;
 mod journal;
 mod policy;
+mod record;
 mod run;
 mod sessions;
 mod tools;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<u8, Harness
         Command::Policy(arguments) => policy::run(arguments, context),
         Command::Tools(arguments) => tools::run(&arguments, context),
         Command::Journal(arguments) => journal::run(arguments, context),
+        Command::Record(arguments) => record::run(&arguments, context),
         Command::Hook(arguments) => hook::run(&arguments, context),
     }
 }

@@ -16,6 +16,7 @@ mod home;
 pub mod hook;
 mod log;
 mod observer;
+pub mod past;
 mod policies;
 mod policy_folder;
 mod replace;

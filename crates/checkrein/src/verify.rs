@@ -10,6 +10,8 @@ mod secrets;
 mod spend;
 mod starts;
 
+pub(crate) use decisions::foreseen;
+
 use checkrein_contract::{Event, SessionId, SessionOpened};
 use checkrein_journal::{EventStore, Head, verify_chain};
 use checkrein_session::State;

@@ -2,7 +2,9 @@
 
 mod check;
 mod commands;
+mod diff;
 mod lint;
+mod suggest;
 mod test;
 mod trust;
 
@@ -21,6 +23,8 @@ pub(super) fn run(arguments: Policy, context: &Context) -> Result<u8, HarnessErr
         Policy::Test(arguments) => test::run(&arguments, context),
         Policy::Lint(arguments) => lint::run(&arguments, context),
         Policy::Trust(arguments) => trust::run(&arguments, context),
+        Policy::Diff(arguments) => diff::run(&arguments, context),
+        Policy::Suggest(arguments) => suggest::run(&arguments, context),
         Policy::Commands => commands::run(context),
     }
 }

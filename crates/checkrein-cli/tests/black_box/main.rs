@@ -11,6 +11,7 @@ mod examples;
 mod hook;
 mod kills;
 mod looping;
+mod past;
 mod pauses;
 mod places;
 mod policy;

@@ -46,7 +46,7 @@ pub(super) fn check(opened: &SessionOpened, events: &[Event]) -> Result<(), Prob
 }
 
 /// What was judged, as the trace holds it: each effect, and the simple command it belongs to.
-fn foreseen(trace: &[TraceStep]) -> Foreseen {
+pub(crate) fn foreseen(trace: &[TraceStep]) -> Foreseen {
     let mut foreseen = Foreseen::default();
     for step in trace {
         if let Some(effect) = &step.effect {

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use checkrein::contract::Verdict;
+use checkrein::contract::{Verdict, digest_json};
 use checkrein::policy::fixtures::{self, Fixture, Fixtures, Judge, Judged, Report, Score, Suite, World};
-use checkrein::policy::{Models, Source, floor, foreign_tools};
-use checkrein::{HarnessError, PolicyFolder};
+use checkrein::policy::{Manifest, Models, Source, floor, foreign_tools};
+use checkrein::{HarnessError, PolicyFolder, replace_file};
 use serde_json::json;
 
+use super::super::change::agreed;
 use super::super::usage;
 use super::{read, source};
 use crate::arguments::PolicyTest;
@@ -32,6 +33,8 @@ pub(super) fn run(arguments: &PolicyTest, context: &Context) -> Result<u8, Harne
     };
     let mut out = context.out();
     let mut all = Report::default();
+    let now = Schemas::of(&tools)?;
+    let mut stale = 0;
     for path in arguments.fixtures.iter().chain(&arguments.cases) {
         let text = read(path)?;
         let name = path.display().to_string();
@@ -40,6 +43,7 @@ pub(super) fn run(arguments: &PolicyTest, context: &Context) -> Result<u8, Harne
         let world = if stated { world } else { recorded_in(arguments) };
         let judge = Judge::new(policies.clone(), tools.clone(), models.clone(), world);
         let mut suite = Suite::new(judge);
+        let mut came_out = Vec::new();
         for fixture in &calls {
             let Some(judged) = suite.run(fixture)? else {
                 let policy = fixture.policy.as_deref().unwrap_or_default();
@@ -49,10 +53,22 @@ pub(super) fn run(arguments: &PolicyTest, context: &Context) -> Result<u8, Harne
                 )));
             };
             report(&mut *out, fixture, &judged, arguments.json);
+            if let Some(why) = now.stale(fixture) {
+                stale += 1;
+                tell_stale(&mut *out, fixture, &why, arguments.json);
+            }
+            let right = judged.score == Score::Right;
+            came_out.push((fixture.expected, if right { fixture.expected } else { judged.decision.verdict }));
+        }
+        if arguments.update {
+            let new = updated(&text, &came_out);
+            if new != text && agreed(context, path, &text, &new, arguments.yes)? {
+                replace_file(path, &new)?;
+            }
         }
         all.add(suite.finish());
     }
-    summary(&mut *out, &all, arguments.json);
+    summary(&mut *out, &all, stale, arguments.json);
     Ok(u8::from(all.count(Score::Right) != all.total()))
 }
 
@@ -95,7 +111,7 @@ fn report(out: &mut dyn Write, fixture: &Fixture, judged: &Judged, json: bool) {
     }
 }
 
-fn summary(out: &mut dyn Write, all: &Report, json: bool) {
+fn summary(out: &mut dyn Write, all: &Report, stale: usize, json: bool) {
     let count = |score| all.count(score);
     if json {
         let by = |name: &dyn Fn(&(String, String)) -> String| {
@@ -113,7 +129,7 @@ fn summary(out: &mut dyn Write, all: &Report, json: bool) {
             "total": all.total(), "right": count(Score::Right), "over_cautious": count(Score::OverCautious),
             "vulnerable": count(Score::Vulnerable), "wrong": count(Score::Wrong), "by_kind": by(&|(kind, _)| kind.clone()),
             "by_direction": by(&|(_, direction)| direction.clone()),
-            "rules_unused": unused,
+            "rules_unused": unused, "stale": stale,
         });
         _ = writeln!(out, "{line}");
         return;
@@ -151,4 +167,57 @@ fn summary(out: &mut dyn Write, all: &Report, json: bool) {
         count(Score::Wrong),
         count(Score::Vulnerable)
     );
+    if stale > 0 {
+        _ = writeln!(out, "{stale} of them are stale: record them anew");
+    }
+}
+
+/// The tools there are now, with the digests of their schemas.
+struct Schemas(BTreeMap<String, String>);
+
+impl Schemas {
+    /// Those that ship, and those of a folder of policies.
+    fn of(tools: &[Manifest]) -> Result<Self, HarnessError> {
+        let shipped = checkrein::shipped_tools()?.into_iter().map(|spec| (spec.name, spec.parameters));
+        let own = tools.iter().filter(|tool| tool.argv.is_some()).map(|tool| (tool.name.clone(), tool.schema()));
+        Ok(Self(own.chain(shipped).map(|(name, schema)| (name, digest_json(&schema).to_string())).collect()))
+    }
+
+    /// Why a recorded call is not what it was any more. One that no schema was recorded with can not be told.
+    fn stale(&self, fixture: &Fixture) -> Option<String> {
+        let (recorded, tool) = (fixture.schema.as_ref()?, fixture.call().tool);
+        match self.0.get(&tool) {
+            None => Some(format!("there is no tool `{tool}` any more")),
+            Some(now) if now != recorded => Some(format!("the tool `{tool}` takes other arguments now")),
+            Some(_) => None,
+        }
+    }
+}
+
+fn tell_stale(out: &mut dyn Write, fixture: &Fixture, why: &str, json: bool) {
+    if json {
+        _ = writeln!(out, "{}", json!({ "note": fixture.note, "stale": why }));
+    } else {
+        _ = writeln!(out, "      stale: {}", printable(why));
+    }
+}
+
+/// The text of a file of fixtures, one a line, with what came out in the place of what was expected. Nothing else of it
+/// changes.
+fn updated(text: &str, came_out: &[(Verdict, Verdict)]) -> String {
+    let mut left = came_out.iter();
+    let mut new = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let is_call = !line.trim().is_empty() && !line.contains("\"format\"");
+        let changed = if is_call { left.next() } else { None };
+        match changed {
+            Some((expected, got)) if expected != got => {
+                let at = |blank: &str, verdict: &Verdict| format!("\"expected\":{blank}\"{verdict}\"");
+                let line = line.replacen(&at("", expected), &at("", got), 1);
+                new.push_str(&line.replacen(&at(" ", expected), &at(" ", got), 1));
+            }
+            _ => new.push_str(line),
+        }
+    }
+    new
 }

@@ -1,0 +1,166 @@
+//! The recorded past: the calls of sessions with their decisions, judged again by another policy.
+//!
+//! Only what rules say is compared. What else tightened a decision then (a hook, a guard, a missing sandbox) is left out on
+//! both sides.
+
+mod difference;
+mod record;
+mod suggest;
+
+use std::sync::Arc;
+
+use checkrein_contract::{
+    Answer, ApprovalId, Body, CallId, Decision, Facts, Layer, PolicySource, ProposedCall, SessionId, SessionOpened,
+};
+use checkrein_journal::EventStore;
+use checkrein_policy::{Policy, decide};
+use serde_json::Value;
+
+pub use difference::{Difference, differences};
+pub use record::fixtures;
+pub use suggest::{Suggestion, suggest};
+
+use crate::HarnessError;
+use crate::setup::load_policy;
+use crate::verify::foreseen;
+
+/// A call that was decided.
+#[derive(Clone, Debug)]
+pub struct PastCall {
+    /// Its session.
+    pub session: SessionId,
+    /// The call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments, as the journal has them: without secrets.
+    pub args: Value,
+    /// The decision as it was recorded.
+    pub decision: Decision,
+    /// What it rested on.
+    pub facts: Facts,
+    /// A person said yes to it.
+    pub approved: bool,
+    /// Number of its session in [`Past`].
+    opened: usize,
+}
+
+/// Calls of several sessions, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    opened: Vec<SessionOpened>,
+    calls: Vec<PastCall>,
+}
+
+impl Past {
+    /// Reads sessions. A call that was refused before it could be judged (an unknown tool, say) is none.
+    ///
+    /// # Errors
+    /// [`HarnessError`] for a session that can not be read.
+    pub fn read(store: &dyn EventStore, sessions: &[SessionId]) -> Result<Self, HarnessError> {
+        let mut past = Self::default();
+        for session in sessions {
+            past.add(store, session)?;
+        }
+        Ok(past)
+    }
+
+    fn add(&mut self, store: &dyn EventStore, session: &SessionId) -> Result<(), HarnessError> {
+        let number = self.opened.len();
+        let mut proposed: Vec<ProposedCall> = Vec::new();
+        let mut asked: Vec<(ApprovalId, CallId)> = Vec::new();
+        for event in store.read(session, 1)? {
+            match event.body {
+                Body::Session(opened) => self.opened.push(*opened),
+                Body::Proposal { calls, .. } => proposed.extend(calls),
+                Body::Check(round) => proposed.extend(round.calls),
+                Body::Hook(note) => {
+                    if let Some(call) = proposed.iter_mut().find(|call| call.id == note.call) {
+                        call.args = note.new;
+                    }
+                }
+                Body::Decision { call, tool, decision, facts, .. } if !decision.trace.is_empty() => {
+                    let args = proposed.iter().find(|known| known.id == call).map(|known| known.args.clone());
+                    let known = self.calls.iter_mut().find(|known| known.opened == number && known.call == call);
+                    match known {
+                        // Judged again, after an approval.
+                        Some(known) => (known.decision, known.facts) = (decision, facts),
+                        None => self.calls.push(PastCall {
+                            session: session.clone(),
+                            call,
+                            tool,
+                            args: args.unwrap_or_default(),
+                            decision,
+                            facts,
+                            approved: false,
+                            opened: number,
+                        }),
+                    }
+                }
+                Body::Ask(request) => asked.push((request.id, request.call)),
+                Body::Approval { id, answer: Answer::Approved { .. } } => {
+                    let call = asked.iter().find(|(asked, _)| *asked == id).map(|(_, call)| call);
+                    let mut calls = self.calls.iter_mut().filter(|known| known.opened == number);
+                    if let Some(known) = calls.find(|known| Some(&known.call) == call) {
+                        known.approved = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The calls.
+    pub fn calls(&self) -> &[PastCall] {
+        &self.calls
+    }
+
+    /// What a session began with.
+    fn opened(&self, call: &PastCall) -> Option<&SessionOpened> {
+        self.opened.get(call.opened)
+    }
+
+    /// The decision on each call, had these been the rules of the project; what floor, machine and person said then
+    /// stays. `None`: as it was.
+    ///
+    /// # Errors
+    /// [`HarnessError::File`] for a mistake in a policy.
+    pub fn judged(&self, own: Option<&PolicySource>) -> Result<Vec<Decision>, HarnessError> {
+        self.judged_with(own, "")
+    }
+
+    /// The same with further rules, as TOML, in the layer of the project.
+    fn judged_with(&self, own: Option<&PolicySource>, rules: &str) -> Result<Vec<Decision>, HarnessError> {
+        let mut policies: Vec<Option<Arc<Policy>>> = vec![None; self.opened.len()];
+        let mut decisions = Vec::new();
+        for call in &self.calls {
+            let (Some(opened), Some(slot)) = (self.opened.get(call.opened), policies.get_mut(call.opened)) else {
+                continue;
+            };
+            let policy = match slot {
+                Some(policy) => Arc::clone(policy),
+                None => {
+                    let sources = layers(&opened.policy, own, rules);
+                    let policy = load_policy(&sources, &opened.place, &opened.identity, &opened.variables)?;
+                    Arc::clone(slot.insert(policy))
+                }
+            };
+            decisions.push(decide(&policy, &foreseen(&call.decision.trace), &call.facts));
+        }
+        Ok(decisions)
+    }
+}
+
+fn layers(recorded: &[PolicySource], own: Option<&PolicySource>, rules: &str) -> Vec<PolicySource> {
+    let mut layers = recorded.to_vec();
+    if let Some(own) = own {
+        layers.retain(|source| source.layer != Layer::Project);
+        layers.push(own.clone());
+    }
+    if !rules.is_empty() {
+        let (file, text) = ("suggested.toml".to_owned(), format!("version = 1\n{rules}"));
+        layers.push(PolicySource { layer: Layer::Project, file, text, only_tightens: false });
+    }
+    layers
+}

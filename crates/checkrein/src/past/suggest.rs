@@ -1,0 +1,166 @@
+//! Rules that would have spared questions: from the yeses that were given, the fewest rules that cover them, each with
+//! everything else it would let through.
+
+use std::collections::BTreeSet;
+
+use checkrein_contract::{Decision, Digest, Effect, EffectWord, PolicySource, Run, TraceStep, Verdict, Winner};
+use serde_json::json;
+
+use super::{Past, PastCall};
+use crate::HarnessError;
+
+/// Words of a command that name what it does, at most: `git remote set-url`.
+const MOST_WORDS: usize = 3;
+
+/// A rule, with what it does to the past.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suggestion {
+    /// The rule as TOML.
+    pub rule: String,
+    /// Calls that a person said yes to and that it lets run without a question (together with the suggestions before it).
+    pub spares: Vec<usize>,
+    /// Other calls that it would let through, though nobody said yes to them.
+    pub also: Vec<usize>,
+}
+
+/// A rule before it has a name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    effect: &'static str,
+    /// `words`, `program`, `paths`, `hosts`, `tool`, with its value as TOML.
+    key: &'static str,
+    value: String,
+}
+
+/// The fewest rules that cover what was said yes to. What no allow rule can give (a rule of a stronger layer asks, or a
+/// part is not known before it runs) is covered by none. `policy` is the file that they would be added to; without one
+/// they are added to what each session had.
+///
+/// # Errors
+/// [`HarnessError::File`] for a mistake in the policy.
+pub fn suggest(past: &Past, policy: Option<&PolicySource>) -> Result<Vec<Suggestion>, HarnessError> {
+    let before = past.judged(policy)?;
+    let wanted: Vec<usize> = (0..past.calls().len())
+        .filter(|at| past.calls().get(*at).is_some_and(|call| call.approved))
+        .filter(|at| before.get(*at).is_some_and(|decision| decision.verdict == Verdict::Ask))
+        .collect();
+    let mut candidates: BTreeSet<Candidate> = BTreeSet::new();
+    for at in &wanted {
+        let (Some(call), Some(decision)) = (past.calls().get(*at), before.get(*at)) else { continue };
+        candidates.extend(open(decision).filter_map(|step| candidate(past, call, step.effect.as_ref()?)));
+    }
+    // All of them first: a candidate counts only where the rest of its call is covered as well.
+    let mut chosen: Vec<Candidate> = candidates.into_iter().collect();
+    let mut covered = spared(past, policy, &chosen, &wanted)?;
+    // Then the fewest: whatever can be left out is.
+    let mut at = chosen.len();
+    while at > 0 {
+        at -= 1;
+        let mut fewer = chosen.clone();
+        fewer.remove(at);
+        let still = spared(past, policy, &fewer, &wanted)?;
+        if still.len() == covered.len() {
+            (chosen, covered) = (fewer, still);
+        }
+    }
+    let mut suggestions = Vec::new();
+    for (number, candidate) in chosen.iter().enumerate() {
+        let so_far = chosen.get(..=number).unwrap_or_default();
+        let earlier: Vec<usize> = suggestions.iter().flat_map(|one: &Suggestion| one.spares.clone()).collect();
+        let spares: Vec<usize> =
+            spared(past, policy, so_far, &wanted)?.into_iter().filter(|call| !earlier.contains(call)).collect();
+        let also = let_through(past, policy, &before, std::slice::from_ref(candidate), &wanted)?;
+        suggestions.push(Suggestion { rule: toml(candidate), spares, also });
+    }
+    Ok(suggestions)
+}
+
+/// What of a call is asked about because no rule speaks of it.
+fn open(decision: &Decision) -> impl Iterator<Item = &TraceStep> {
+    decision.trace.iter().filter(|step| step.decision == Verdict::Ask && step.winner == Winner::Default)
+}
+
+/// The wanted calls that would run without a question.
+fn spared(
+    past: &Past,
+    policy: Option<&PolicySource>,
+    rules: &[Candidate],
+    wanted: &[usize],
+) -> Result<Vec<usize>, HarnessError> {
+    let after = judged_with(past, policy, rules)?;
+    Ok(wanted.iter().copied().filter(|at| after.get(*at).is_some_and(|one| one.verdict == Verdict::Allow)).collect())
+}
+
+/// Other calls that these rules let through: each is judged with its other parts allowed, so that nothing hides behind
+/// what would still be asked about today.
+fn let_through(
+    past: &Past,
+    policy: Option<&PolicySource>,
+    before: &[Decision],
+    rules: &[Candidate],
+    wanted: &[usize],
+) -> Result<Vec<usize>, HarnessError> {
+    let after = judged_with(past, policy, rules)?;
+    let fewer = |at: usize| {
+        let questions = |decisions: &[Decision]| decisions.get(at).map_or(0, |decision| open(decision).count());
+        questions(&after) < questions(before)
+    };
+    Ok((0..before.len()).filter(|at| !wanted.contains(at) && fewer(*at)).collect())
+}
+
+fn judged_with(past: &Past, policy: Option<&PolicySource>, rules: &[Candidate]) -> Result<Vec<Decision>, HarnessError> {
+    let text: String = rules.iter().map(toml).collect();
+    past.judged_with(policy, &text)
+}
+
+fn candidate(past: &Past, call: &PastCall, effect: &Effect) -> Option<Candidate> {
+    let word = effect.word();
+    let name = word.as_str();
+    match effect {
+        Effect::Run(run) => Some(of_run(run)),
+        Effect::Connect(to) if !to.host.is_empty() => {
+            Some(Candidate { effect: name, key: "hosts", value: list(std::slice::from_ref(&to.host)) })
+        }
+        Effect::Tool { tool, .. } => Some(Candidate { effect: name, key: "tool", value: json!(tool).to_string() }),
+        Effect::Connect(_) | Effect::Unknown { .. } => None,
+        path => {
+            let root = &past.opened(call)?.place.root;
+            let path = path.path()?;
+            let below = path.strip_prefix(root.as_str())?;
+            // The folder it lies in; of what lies at the top, only itself.
+            let folder = below.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let pattern = match (word, folder) {
+                (EffectWord::Read, _) => "{root}/**".to_owned(),
+                (_, "") => format!("{{root}}{below}"),
+                (_, folder) => format!("{{root}}{folder}/**"),
+            };
+            Some(Candidate { effect: name, key: "paths", value: list(&[pattern]) })
+        }
+    }
+}
+
+/// The program with the words that name what it does; options and what stands behind them are left open.
+fn of_run(run: &Run) -> Candidate {
+    let named = |word: &&String| !word.starts_with(['-', '+']) && !word.contains(['/', '.', '=', ':', '*']);
+    let words: Vec<String> =
+        run.words().iter().take_while(|word| *word != "--").take_while(named).take(MOST_WORDS).cloned().collect();
+    match words.as_slice() {
+        [] => Candidate { effect: "run", key: "program", value: json!(run.program).to_string() },
+        words => Candidate { effect: "run", key: "words", value: list(words) },
+    }
+}
+
+fn list(words: &[String]) -> String {
+    json!(words).to_string()
+}
+
+/// The rule as TOML. Its id follows from what it says, so that it is added once.
+fn toml(rule: &Candidate) -> String {
+    let Candidate { effect, key, value } = rule;
+    let digest = Digest::of(format!("{effect} {key} {value}").as_bytes());
+    let short = digest.as_str().get(..6).unwrap_or_default();
+    format!(
+        "[[rule]]\nid = \"suggested-{effect}-{short}\"\ndecision = \"allow\"\nreason = \"a person said yes to this before\"\n\
+         effect = \"{effect}\"\n{key} = {value}\n"
+    )
+}
