@@ -175,7 +175,10 @@ pub(super) fn run(workspace: &Workspace) -> Result<(), String> {
     let tools = workspace.root.join("target/tools");
     let (python, node) = (tools.join("python").display().to_string(), tools.join("node").display().to_string());
     once(&tools.join("python.txt"), PYTHON, |packages| {
-        started(&["python3", "-m", "venv", &python])?;
+        // The system's own: another one in PATH may not see the system's libraries.
+        let system = if Path::new("/usr/bin/python3").exists() { "/usr/bin/python3" } else { "python3" };
+        let make = || started(&[system, "-m", "venv", "--clear", &python]);
+        make().or_else(|_| apt(&["python3-venv"]).and_then(|()| make()))?;
         let pip = format!("{python}/bin/pip");
         started(&[&[pip.as_str(), "install", "--quiet"], packages].concat())
     })?;
