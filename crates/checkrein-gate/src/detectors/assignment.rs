@@ -15,7 +15,24 @@ const SHAPE: &str = concat!(
     r#"([A-Za-z0-9+/_.~!@#$%^&*-]{8,200})"#
 );
 
+/// What each of the names holds, in lower case. A text without any needs no pattern, and building one takes longer than
+/// judging a call.
+const NAMES: [&str; 9] =
+    ["password", "passwd", "passphrase", "secret", "apikey", "api_key", "accesskey", "access_key", "auth"];
+
+/// Whether the pattern could match. Letters beyond ASCII may fold to those of a name, so they are left to it.
+fn may_match(text: &str) -> bool {
+    if !text.is_ascii() {
+        return true;
+    }
+    let lower = text.to_ascii_lowercase();
+    lower.contains([':', '=']) && NAMES.iter().any(|name| lower.contains(name))
+}
+
 fn find(text: &str) -> Vec<Range<usize>> {
+    if !may_match(text) {
+        return Vec::new();
+    }
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHAPE).ok());
     let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
     let values = pattern.captures_iter(text).filter_map(|found| found.get(1));
