@@ -44,9 +44,15 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Record {
-    /// The session, or the beginning of its id
-    #[arg(value_name = "SESSION")]
+    /// The session, or the beginning of its id; with --from, a session file of that agent
+    #[arg(value_name = "SESSION|FILE")]
     pub(crate) session: String,
+    /// Whose session file it is
+    #[arg(long = "from", value_name = "AGENT")]
+    pub(crate) agent: Option<Agent>,
+    /// With --from: the policy whose decisions are expected (default: yours, or the one that ships)
+    #[arg(long, value_name = "FILE", requires = "agent")]
+    pub(crate) policy: Option<PathBuf>,
 }
 
 /// An agent whose hook is answered.
@@ -254,8 +260,23 @@ pub(crate) enum Policy {
     Diff(PolicyDiff),
     /// The fewest rules that would have spared the questions that were answered with yes
     Suggest(PolicySuggest),
+    /// Carry another agent's rules over: settings of Claude Code, a .rules file of Codex. What can not be is listed
+    Import(PolicyImport),
     /// Print the page docs/commands.md
     Commands,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyImport {
+    /// Whose rules
+    #[arg(long = "from", value_name = "AGENT")]
+    pub(crate) agent: Agent,
+    /// The file: settings.json, or NAME.rules
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write the policy to this file, which must not be there yet (default: print it)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

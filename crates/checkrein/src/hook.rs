@@ -5,6 +5,7 @@
 
 mod answer;
 mod caller;
+mod calls;
 mod payload;
 mod record;
 
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 pub use answer::{Answer, Word};
 pub use caller::Caller;
+pub use calls::Calls;
 use payload::Asked;
 
 use crate::HarnessError;
@@ -58,6 +60,8 @@ pub struct Judged {
     pub word: Word,
     /// The decision.
     pub decision: Decision,
+    /// What it rests on.
+    pub facts: Facts,
 }
 
 impl Watch<'_> {
@@ -93,9 +97,9 @@ impl Watch<'_> {
         }
         let word = self.caller.word(&asked, &decision);
         if let Some(session) = session {
-            session.record(&asked, recorded, &decision, facts, &word, &clock)?;
+            session.record(&asked, recorded, &decision, facts.clone(), &word, &clock)?;
         }
-        Ok(Judged { word, decision })
+        Ok(Judged { word, decision, facts })
     }
 
     fn place(&self, asked: &Asked) -> Result<Place, HarnessError> {

@@ -14,6 +14,7 @@ mod driver;
 mod error;
 mod home;
 pub mod hook;
+pub mod import;
 mod log;
 mod observer;
 pub mod past;

@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &Hook, context: &Context) -> Result<u8, HarnessErro
     }
 }
 
-fn caller(agent: Agent) -> Caller {
+pub(super) fn caller(agent: Agent) -> Caller {
     match agent {
         Agent::Claude => Caller::Claude,
         Agent::Codex => Caller::Codex,

@@ -3,6 +3,7 @@
 mod check;
 mod commands;
 mod diff;
+mod import;
 mod lint;
 mod suggest;
 mod test;
@@ -25,6 +26,7 @@ pub(super) fn run(arguments: Policy, context: &Context) -> Result<u8, HarnessErr
         Policy::Trust(arguments) => trust::run(&arguments, context),
         Policy::Diff(arguments) => diff::run(&arguments, context),
         Policy::Suggest(arguments) => suggest::run(&arguments, context),
+        Policy::Import(arguments) => import::run(&arguments, context),
         Policy::Commands => commands::run(context),
     }
 }
@@ -35,7 +37,7 @@ pub(super) fn source(path: &Path) -> Result<PolicySource, HarnessError> {
     Ok(PolicySource { layer: Layer::Project, file: path.display().to_string(), text, only_tightens: false })
 }
 
-fn read(path: &Path) -> Result<String, HarnessError> {
+pub(super) fn read(path: &Path) -> Result<String, HarnessError> {
     std::fs::read_to_string(path)
         .map_err(|error| HarnessError::Unreadable { path: path.to_path_buf(), reason: error.to_string() })
 }

@@ -159,3 +159,48 @@ fn stale_calls_are_flagged_and_fixtures_updated() {
     assert_eq!(after, before.replace("\"expected\":\"deny\"", "\"expected\":\"allow\""));
     assert_eq!(desk.run(["policy", "test", "--cases", "calls.jsonl", "--policy", &policy]).code, 0);
 }
+
+/// The session file of another agent becomes fixtures that the same policy judges as it did; its rules become a policy.
+#[test]
+fn another_agents_past_is_taken_over() {
+    let desk = Desk::new();
+    let project = desk.path("project").display().to_string();
+    desk.write("project/a.txt", "a\n");
+    let call = |name: &str, input: &str| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"theirs","cwd":"{project}","message":{{"content":[{{"type":"tool_use","name":"{name}","input":{input}}}]}}}}"#
+        )
+    };
+    let lines = [
+        call("Bash", r#"{"command":"cat a.txt"}"#),
+        call("Write", r#"{"file_path":"/etc/motd","content":"x"}"#),
+        call("mcp__tracker__close", r#"{"id":1}"#),
+        "cut off".to_owned(),
+    ];
+    desk.write("theirs.jsonl", &lines.join("\n"));
+    desk.write("policy.toml", OLD);
+    let recorded = desk.run(["record", "--from", "claude", "theirs.jsonl", "--policy", "policy.toml"]);
+    assert_eq!(recorded.code, 0, "{}", recorded.err);
+    assert!(recorded.err.contains("line 4: it is no JSON"), "{}", recorded.err);
+    let verdicts: Vec<Value> = recorded
+        .out
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["expected"].clone())
+        .collect();
+    assert_eq!(verdicts, ["allow", "deny", "ask"]);
+    desk.write("calls.jsonl", &recorded.out);
+    let judged = desk.run(["policy", "test", "--cases", "calls.jsonl", "--policy", "policy.toml"]);
+    assert_eq!(judged.code, 0, "{}", judged.out);
+
+    desk.write("settings.json", r#"{"permissions": {"allow": ["Bash(ls:*)", "Bash(git * x)"]}}"#);
+    let imported = desk.run(["policy", "import", "--from", "claude", "settings.json", "--to", "theirs.toml"]);
+    assert_eq!(imported.code, 0, "{}", imported.err);
+    assert!(
+        imported.out.contains("1 rule written to theirs.toml\nnot carried over: Bash(git * x)"),
+        "{}",
+        imported.out
+    );
+    assert_eq!(desk.run(["policy", "import", "--from", "claude", "settings.json", "--to", "theirs.toml"]).code, 2);
+    assert_eq!(desk.run(["policy", "lint", "theirs.toml"]).code, 0);
+}

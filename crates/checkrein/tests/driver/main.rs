@@ -6,6 +6,7 @@ mod concurrency;
 mod economy;
 mod edges;
 mod facts;
+mod import;
 mod invariants;
 mod messages;
 mod recovery;
