@@ -93,7 +93,7 @@ fn loads(rule: &str) -> Result<(), String> {
     let (file, text) = ("imported.toml".to_owned(), format!("version = 1\n{rule}"));
     let source = PolicySource { layer: Layer::Project, file, text, only_tightens: false };
     let place =
-        Place { root: "/project".into(), cwd: "/project".into(), home: "/home/person".into(), ..Place::default() };
+        Place { root: "/project".into(), cwd: "/project".into(), home: "/home/user".into(), ..Place::default() };
     policy_for(&PolicyFiles::default(), &[source], &place).map(|_| ()).map_err(|error| error.to_string())
 }
 

@@ -120,7 +120,7 @@ impl Live {
     fn finished(&mut self, finished: &Finished) {
         self.still();
         let took = if finished.duration_ms >= 100 && self.streams {
-            format!(" {DIM}{:.1} s{DIM:#}", finished.duration_ms as f64 / 1_000.0)
+            format!("  {DIM}[{:.1} s]{DIM:#}", finished.duration_ms as f64 / 1_000.0)
         } else {
             String::new()
         };
@@ -134,7 +134,7 @@ impl Live {
             Some(Presentation::Diff { text, .. }) => {
                 self.diff(text);
                 if !took.is_empty() {
-                    self.line(&format!("   {took}"));
+                    self.line(&format!("  {took}"));
                 }
             }
             Some(Presentation::Line { text }) => self.line(&format!("    {}{took}", printable(text))),

@@ -202,7 +202,8 @@ fn replace_ids(text: &str, prefix: &str, digits: usize, word: &str) -> String {
 fn steady_line(line: &str) -> String {
     let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     for at in 0..words.len() {
-        let number = words[at].strip_suffix('s').unwrap_or(&words[at]).to_owned();
+        let bare = words[at].trim_start_matches('[');
+        let number = bare.strip_suffix('s').unwrap_or(bare).to_owned();
         let seconds = number.contains('.') && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         if seconds && (words[at].ends_with('s') || words.get(at + 1).is_some_and(|next| next.starts_with('s'))) {
             words[at] = words[at].replace(&number, "N");
