@@ -106,7 +106,7 @@ impl Context {
 
     /// The journal.
     pub(crate) fn store(&self) -> Result<Arc<dyn EventStore>, HarnessError> {
-        Ok(self.harness()?.store)
+        checkrein::open_journal(&StateFolder::open(&self.state)?)
     }
 
     /// Everything a session needs from here.

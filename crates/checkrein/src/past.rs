@@ -136,7 +136,7 @@ impl Past {
         let mut decisions = Vec::new();
         for call in &self.calls {
             let (Some(opened), Some(slot)) = (self.opened.get(call.opened), policies.get_mut(call.opened)) else {
-                continue;
+                return Err(HarnessError::NotFound(format!("the beginning of session {} is missing", call.session)));
             };
             let policy = match slot {
                 Some(policy) => Arc::clone(policy),

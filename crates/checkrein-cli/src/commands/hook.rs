@@ -6,6 +6,8 @@ mod judge;
 mod settings;
 mod watch;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use checkrein::HarnessError;
 use checkrein::hook::Caller;
 
@@ -23,7 +25,10 @@ pub(super) fn run(arguments: &Hook, context: &Context) -> Result<u8, HarnessErro
             if arguments.judge {
                 judge::run(caller, arguments.policy.as_deref(), context)
             } else {
-                Ok(watch::run(caller, arguments.policy.as_deref(), context))
+                // A panic would end the process with a code that lets the call run.
+                let answered =
+                    catch_unwind(AssertUnwindSafe(|| watch::run(caller, arguments.policy.as_deref(), context)));
+                Ok(answered.unwrap_or_else(|_| watch::tell(caller, &caller.block("the hook panicked"))))
             }
         }
     }

@@ -37,8 +37,9 @@ fn theirs(arguments: &Record, caller: Caller, context: &Context) -> Result<Vec<S
     for left in &calls.left {
         context.complain(&format!("{}: {}", arguments.session, printable(left)));
     }
-    let first = calls.payloads.first().and_then(|payload| payload["cwd"].as_str());
-    let Some(root) = first.map(PathBuf::from) else { return Err(usage("there is no tool call in this file")) };
+    let Some(root) = calls.root.as_ref().filter(|_| !calls.payloads.is_empty()).map(PathBuf::from) else {
+        return Err(usage("there is no tool call in this file"));
+    };
     let policies = context.policies()?;
     let watch = Watch {
         caller,
@@ -51,7 +52,13 @@ fn theirs(arguments: &Record, caller: Caller, context: &Context) -> Result<Vec<S
     let world = json!({ "root": root, "cwd": root, "home": context.home() });
     let mut lines = vec![json!({ "format": "checkrein-calls-1", "world": world }).to_string()];
     for (number, payload) in calls.payloads.iter().enumerate() {
-        let judged = block_on(watch.judge(payload.to_string().as_bytes()))??;
+        let judged = match block_on(watch.judge(payload.to_string().as_bytes()))? {
+            Ok(judged) => judged,
+            Err(error) => {
+                context.complain(&format!("call {}: {error}", number + 1));
+                continue;
+            }
+        };
         let effects: Vec<Value> =
             judged.decision.trace.iter().filter_map(|step| step.effect.as_ref()).map(|effect| json!(effect)).collect();
         let args = checkrein::gate::redact_value(payload["tool_input"].clone());

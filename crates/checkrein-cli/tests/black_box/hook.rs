@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -151,7 +152,7 @@ fn a_judge_that_dies_or_hangs_blocks() {
     let desk = desk();
     // Only the process that judges opens a policy.
     let policy = desk.path("home/.config/checkrein/policy.toml");
-    for fault in ["signal=SIGKILL", "signal=SIGSEGV", "signal=SIGABRT", "error=EIO", "delay_enter=8000000"] {
+    for fault in ["signal=SIGKILL", "signal=SIGILL", "signal=SIGABRT", "error=EIO", "delay_enter=8000000"] {
         let mut command = Command::new("strace");
         command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=openat", "-P"]).arg(&policy);
         command.args(["-e", &format!("inject=openat:{fault}")]).arg(env!("CARGO_BIN_EXE_checkrein"));
@@ -160,6 +161,24 @@ fn a_judge_that_dies_or_hangs_blocks() {
         let ended = answered(&desk, command, &bash(&desk, "cat a.txt"));
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{fault}: {}", ended.err);
         assert!(ended.err.contains("blocked"), "{fault}: {}", ended.err);
+    }
+}
+
+/// No process and no thread to be had, as under a fork bomb: the call is blocked.
+#[test]
+fn a_machine_without_room_blocks() {
+    let desk = desk();
+    for limit in ["--nproc=1", "--as=60000000", "--nofile=4"] {
+        let mut command = Command::new("setpriv");
+        // Root has no limit of processes.
+        command.args(["--reuid=65534", "--clear-groups", "prlimit", limit, "--"]).arg(env!("CARGO_BIN_EXE_checkrein"));
+        command.args(["hook", "--for", "codex"]).env_clear();
+        desk.surroundings(&mut command);
+        let ended = answered(&desk, command, &bash(&desk, "cat a.txt"));
+        assert_ne!(ended.code, 0, "{limit}: {}", ended.err);
+        // Where the program itself can not be loaded there is nobody to answer; otherwise it blocks.
+        assert!(ended.code == 2 || ended.err.contains("error while loading"), "{limit}: {} {}", ended.code, ended.err);
+        assert_eq!(ended.out, "");
     }
 }
 
@@ -221,6 +240,21 @@ fn settings_are_changed_and_restored() {
     assert!(fresh.is_file());
     assert_eq!(desk.run(["hook", "uninstall", "--for", "claude", "--file", &at, "--yes"]).code, 0);
     assert!(!fresh.exists(), "what was not there is not there again");
+    // Twice, with another command; behind a link; with a mode of its own.
+    let kept = desk.write("dotfiles/settings.json", claude);
+    fs::set_permissions(&kept, fs::Permissions::from_mode(0o600)).expect("its mode");
+    let link = desk.path("linked.json");
+    std::os::unix::fs::symlink(&kept, &link).expect("a link");
+    let policy = desk.path("home/.config/checkrein/policy.toml").display().to_string();
+    let at = link.display().to_string();
+    assert_eq!(desk.run(["hook", "install", "--for", "claude", "--file", &at, "--yes"]).code, 0);
+    assert_eq!(desk.run(["hook", "install", "--for", "claude", "--file", &at, "--policy", &policy, "--yes"]).code, 0);
+    for entry in fs::read_dir(desk.path("dotfiles")).expect("a folder").flatten() {
+        assert_eq!(entry.metadata().expect("it is there").permissions().mode() & 0o777, 0o600, "{:?}", entry.path());
+    }
+    assert_eq!(desk.run(["hook", "uninstall", "--for", "claude", "--file", &at, "--yes"]).code, 0);
+    assert_eq!(fs::read_to_string(&kept).expect("it is there"), claude, "to the byte");
+    assert!(link.is_symlink());
     let broken = desk.write("broken.json", "{ nonsense");
     let refused = desk.run(["hook", "install", "--for", "claude", "--file", &broken.display().to_string(), "--yes"]);
     assert_eq!(refused.code, 2, "{}", refused.err);

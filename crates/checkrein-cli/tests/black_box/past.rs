@@ -143,7 +143,9 @@ fn stale_calls_are_flagged_and_fixtures_updated() {
     let gone = call.replace("\"tool\":\"read\"", "\"tool\":\"peruse\"").replace(" c1-1", " c1-2");
     let digest = call.split_once("\"schema\":\"").expect("a digest").1.split('"').next().expect("its end");
     let other = call.replace(digest, &"0".repeat(64)).replace(" c1-1", " c1-3");
+    // Words of the format inside a call are no header and no expectation.
     let wrong = call.replace("\"expected\":\"allow\"", "\"expected\":\"deny\"").replace(" c1-1", " c1-4");
+    let wrong = wrong.replace("\"args\":{", "\"args\":{\"format\":1,\"expected\":\"DENY\",");
     desk.write("calls.jsonl", &format!("{recorded}{gone}\n{other}\n{wrong}\n"));
     let policy = desk.path("task/policy.toml").display().to_string();
     let flagged = desk.run(["policy", "test", "--cases", "calls.jsonl", "--policy", &policy]);

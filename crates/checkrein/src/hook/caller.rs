@@ -59,9 +59,9 @@ impl Caller {
     }
 
     /// Whether a person can be asked through it. Codex fails open on *ask*; Claude Code passes over it in the modes in
-    /// which it asks nobody.
+    /// which it asks nobody; a mode that is not known may be one of them.
     fn can_ask(self, asked: &Asked) -> bool {
-        self == Self::Claude && !matches!(asked.mode.as_str(), "bypassPermissions" | "dontAsk" | "auto")
+        self == Self::Claude && matches!(asked.mode.as_str(), "" | "default" | "plan" | "acceptEdits")
     }
 
     /// What it is told of a decision.

@@ -11,6 +11,8 @@ pub struct Calls {
     pub payloads: Vec<Value>,
     /// What was left, with its line.
     pub left: Vec<String>,
+    /// Where the session began.
+    pub root: Option<String>,
 }
 
 impl Caller {
@@ -30,10 +32,13 @@ impl Caller {
             if let Some(id) = line.pointer("/payload/id").filter(|_| line["type"] == "session_meta") {
                 session = id.clone();
             }
+            if calls.root.is_none() {
+                calls.root = cwd.as_str().map(str::to_owned);
+            }
             for (tool, input, folder) in self.in_line(&line, number + 1, &mut calls.left) {
                 calls.payloads.push(json!({
                     "session_id": session.as_str().unwrap_or("unnamed"),
-                    "cwd": folder.or_else(|| cwd.as_str().map(str::to_owned)).unwrap_or_else(|| "/".to_owned()),
+                    "cwd": joined(cwd.as_str().unwrap_or("/"), folder.as_deref()),
                     "hook_event_name": "PreToolUse",
                     "tool_name": tool,
                     "tool_input": input,
@@ -67,13 +72,33 @@ impl Caller {
     }
 }
 
+fn joined(cwd: &str, folder: Option<&str>) -> String {
+    match folder {
+        None => cwd.to_owned(),
+        Some(folder) if folder.starts_with('/') => folder.to_owned(),
+        Some(folder) => format!("{cwd}/{folder}"),
+    }
+}
+
 /// A call of Codex: its arguments are JSON in a text, and a command is what its hook shows as `Bash`.
 fn function_call(name: &str, payload: &Value) -> Option<(String, Value, Option<String>)> {
     let arguments: Value = serde_json::from_str(payload["arguments"].as_str()?).ok()?;
     let folder = arguments["workdir"].as_str().map(str::to_owned);
     let command = match &arguments["command"] {
-        // `["bash", "-lc", SCRIPT]`
-        Value::Array(words) => words.last().cloned(),
+        Value::Array(words) => match words.as_slice() {
+            [Value::String(shell), Value::String(option), script @ Value::String(_)]
+                if matches!(shell.rsplit('/').next(), Some("bash" | "sh" | "zsh"))
+                    && matches!(option.as_str(), "-c" | "-lc") =>
+            {
+                Some(script.clone())
+            }
+            // Words that no shell reads: quoted, they are a command line.
+            words => {
+                let quoted: Option<Vec<String>> =
+                    words.iter().map(|word| Some(format!("'{}'", word.as_str()?.replace('\'', "'\\''")))).collect();
+                Some(Value::String(quoted?.join(" ")))
+            }
+        },
         Value::String(_) => Some(arguments["command"].clone()),
         _ => arguments.get("cmd").cloned(),
     };

@@ -34,7 +34,7 @@ impl Session {
     pub(super) fn find(store: Arc<dyn EventStore>, opened: SessionOpened) -> Result<Self, HarnessError> {
         let id = opened.session.clone();
         let (head, began_ms) = match store.head(&id) {
-            Ok(head) => (Some(head), began(&*store, &id)?),
+            Ok(head) => (Some(head), Some(began(&*store, &id)?)),
             Err(JournalError::NoSession { .. }) => (None, None),
             Err(error) => return Err(error.into()),
         };
@@ -149,8 +149,10 @@ impl Session {
 }
 
 /// The time of a session's first event.
-fn began(store: &dyn EventStore, id: &SessionId) -> Result<Option<u64>, HarnessError> {
+fn began(store: &dyn EventStore, id: &SessionId) -> Result<u64, HarnessError> {
     let row = store.rows(id, 1, 1)?.into_iter().next();
     let body = row.and_then(|row| serde_json::from_str::<Value>(&row.body).ok());
-    Ok(body.and_then(|body| body.get("at").and_then(Value::as_u64)))
+    // What was changed since can not be told without it.
+    let damaged = || HarnessError::NotFound(format!("the first event of session {id} can not be read"));
+    body.and_then(|body| body.get("at").and_then(Value::as_u64)).ok_or_else(damaged)
 }

@@ -46,6 +46,7 @@ fn one(rule: &str, decision: &'static str, personal: bool, found: &mut Found) {
         ("Bash", Some(command)) => words(command),
         ("Bash", None) => Ok("effect = \"run\"\n".to_owned()),
         ("Read", inside) => Ok(paths("read", inside, decision, personal)),
+        ("Write" | "MultiEdit" | "NotebookEdit", Some(_)) => Err("a path counts nothing there; write it as Edit(...)"),
         ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", inside) => Ok(paths("write", inside, decision, personal)),
         ("WebFetch", Some(inside)) => match inside.strip_prefix("domain:") {
             Some(host) => Ok(format!("effect = \"connect\"\nhosts = {}\n", list(&[host]))),
@@ -98,8 +99,9 @@ fn paths(effect: &str, inside: Option<&str>, decision: &str, personal: bool) -> 
             } else {
                 let bare = path.strip_prefix("./").unwrap_or(path);
                 match (bare.contains('/'), decision) {
-                    (false, _) => format!("**/{bare}"),
                     (true, "allow") => format!("{{root}}/{bare}"),
+                    (false, "allow") => format!("{{root}}/**/{bare}"),
+                    (false, _) => format!("**/{bare}"),
                     // What asks and denies holds at any depth.
                     (true, _) => format!("{{root}}/**/{bare}"),
                 }
@@ -121,7 +123,7 @@ fn paths(effect: &str, inside: Option<&str>, decision: &str, personal: bool) -> 
 
 /// `mcp__SERVER`, `mcp__SERVER__*`, `mcp__SERVER__TOOL`.
 fn mcp(name: &str) -> Result<String, &'static str> {
-    let rest = name.trim_start_matches("mcp__");
+    let rest = name.strip_prefix("mcp__").unwrap_or(name);
     match rest.split_once("__") {
         None if rest.contains('*') => Err("rules here name a server"),
         None | Some((_, "*")) => {

@@ -22,13 +22,14 @@ pub(super) fn read(text: &str) -> Result<Found, String> {
         if reader.rest().is_empty() {
             return Ok(found);
         }
-        match reader.call() {
+        // What stands further in belongs to an `if`, a `for` or a function, and nothing is run here.
+        let outermost = begin == 0 || text.get(..begin).is_some_and(|before| before.ends_with('\n'));
+        match reader.call().filter(|_| outermost && reader.ends_line()) {
             Some((name, arguments)) => call(&name, &arguments, &mut found),
             None => {
-                // What computes is not run here.
                 reader.at = begin;
-                let line = reader.line();
-                found.leave(line.trim(), "it is not a call with plain values");
+                let left = reader.line_or_text();
+                found.leave(left.trim(), "it is not a call with plain values");
             }
         }
     }
@@ -135,6 +136,29 @@ impl<'t> Reader<'t> {
         line
     }
 
+    /// Nothing but blanks and a comment follows on this line.
+    fn ends_line(&self) -> bool {
+        let line = self.rest().lines().next().unwrap_or_default().trim_start();
+        line.is_empty() || line.starts_with('#')
+    }
+
+    /// The line; with a text in three quotes that begins on it, to the line on which that ends.
+    fn line_or_text(&mut self) -> &'t str {
+        let begin = self.at;
+        let mut line = self.line();
+        for quotes in ["\"\"\"", "'''"] {
+            if line.matches(quotes).count() % 2 == 1 {
+                loop {
+                    line = self.line();
+                    if line.contains(quotes) || self.rest().is_empty() {
+                        break;
+                    }
+                }
+            }
+        }
+        self.text.get(begin..self.at).unwrap_or_default()
+    }
+
     fn take(&mut self, wanted: char) -> Option<()> {
         self.blank();
         self.rest().starts_with(wanted).then(|| self.at += wanted.len_utf8())
@@ -193,7 +217,8 @@ impl<'t> Reader<'t> {
                     text.push(match escaped {
                         'n' => '\n',
                         't' => '\t',
-                        other => other,
+                        '\\' | '"' | '\'' => escaped,
+                        _ => return None,
                     });
                 }
                 letter if letter == quote => return Some(Value::Text(text)),

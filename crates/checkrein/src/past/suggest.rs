@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use checkrein_contract::{Decision, Digest, Effect, EffectWord, PolicySource, Run, TraceStep, Verdict, Winner};
+use checkrein_contract::{Decision, Deed, Digest, Effect, EffectWord, PolicySource, Run, TraceStep, Verdict, Winner};
 use serde_json::json;
 
 use super::{Past, PastCall};
@@ -91,8 +91,7 @@ fn spared(
     Ok(wanted.iter().copied().filter(|at| after.get(*at).is_some_and(|one| one.verdict == Verdict::Allow)).collect())
 }
 
-/// Other calls that these rules let through: each is judged with its other parts allowed, so that nothing hides behind
-/// what would still be asked about today.
+/// Other calls that these rules bring nearer to running: of which fewer parts are asked about than before.
 fn let_through(
     past: &Past,
     policy: Option<&PolicySource>,
@@ -117,16 +116,21 @@ fn candidate(past: &Past, call: &PastCall, effect: &Effect) -> Option<Candidate>
     let word = effect.word();
     let name = word.as_str();
     match effect {
-        Effect::Run(run) => Some(of_run(run)),
+        Effect::Run(run) => of_run(run),
         Effect::Connect(to) if !to.host.is_empty() => {
             Some(Candidate { effect: name, key: "hosts", value: list(std::slice::from_ref(&to.host)) })
         }
-        Effect::Tool { tool, .. } => Some(Candidate { effect: name, key: "tool", value: json!(tool).to_string() }),
+        Effect::Tool { tool, server, .. } => {
+            let server = server.as_ref().map(|server| format!("\nserver = {}", json!(server))).unwrap_or_default();
+            Some(Candidate { effect: name, key: "tool", value: format!("{}{server}", json!(tool)) })
+        }
         Effect::Connect(_) | Effect::Unknown { .. } => None,
         path => {
             let root = &past.opened(call)?.place.root;
             let path = path.path()?;
-            let below = path.strip_prefix(root.as_str())?;
+            let below = path.strip_prefix(root.as_str()).filter(|below| below.is_empty() || below.starts_with('/'))?;
+            // A name is no pattern.
+            let below = &below.replace('\\', "\\\\").replace(['*', '?', '[', '{'], "?");
             // The folder it lies in; of what lies at the top, only itself.
             let folder = below.rsplit_once('/').map_or("", |(folder, _)| folder);
             let pattern = match (word, folder) {
@@ -140,14 +144,18 @@ fn candidate(past: &Past, call: &PastCall, effect: &Effect) -> Option<Candidate>
 }
 
 /// The program with the words that name what it does; options and what stands behind them are left open.
-fn of_run(run: &Run) -> Candidate {
+fn of_run(run: &Run) -> Option<Candidate> {
     let named = |word: &&String| !word.starts_with(['-', '+']) && !word.contains(['/', '.', '=', ':', '*']);
     let words: Vec<String> =
         run.words().iter().take_while(|word| *word != "--").take_while(named).take(MOST_WORDS).cloned().collect();
-    match words.as_slice() {
+    // Of what runs code, the name alone would let any code run.
+    if run.deeds.contains(&Deed::Code) && words.len() <= 1 {
+        return None;
+    }
+    Some(match words.as_slice() {
         [] => Candidate { effect: "run", key: "program", value: json!(run.program).to_string() },
         words => Candidate { effect: "run", key: "words", value: list(words) },
-    }
+    })
 }
 
 fn list(words: &[String]) -> String {

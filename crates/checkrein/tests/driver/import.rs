@@ -12,7 +12,7 @@ const CLAUDE: &str = r#"{
     "allow": ["Bash(npm run test:*)", "Bash(git status)", "Bash(ls *)", "Read(src/**)", "Edit(/docs/**)",
       "WebFetch(domain:docs.rs)", "mcp__tracker__get_issue", "Bash(git * main)", "Bash(make && make test)"],
     "ask": ["Bash(git push:*)", "WebFetch"],
-    "deny": ["Read(./.env)", "Read(~/.ssh/**)", "Read(//etc/passwd)", "Edit(conf/*.toml)", "mcp__shell", "Task(explore)", 3],
+    "deny": ["Read(./.env)", "Read(~/.ssh/**)", "Read(//etc/passwd)", "Edit(conf/*.toml)", "mcp__shell", "Task(explore)", "Write(src/**)", 3],
     "additionalDirectories": ["../other"],
     "defaultMode": "acceptEdits"
   }
@@ -28,13 +28,19 @@ network_rule(host="example.org", protocol="socks5_tcp", decision="deny")
 host_executable(name="git", paths=["/usr/bin/git"])
 for tool in ["a", "b"]:
     prefix_rule(pattern=[tool])
+if False:
+    prefix_rule(pattern=["sudo"])
+NOTE = '''
+prefix_rule(pattern=["never"])
+'''
+prefix_rule(pattern=["two"]) if False else None
 "#;
 
 /// What becomes of each rule, and what is listed because it has no counterpart.
 #[test]
 fn rules_of_claude_code() {
     let imported = import(Caller::Claude, Path::new("/p/.claude/settings.json"), CLAUDE).unwrap();
-    assert_eq!((imported.rules, imported.left.len()), (14, 6), "{:#?}", imported.left);
+    assert_eq!((imported.rules, imported.left.len()), (14, 7), "{:#?}", imported.left);
     assert_snapshot!(imported.policy);
 }
 
@@ -42,6 +48,7 @@ fn rules_of_claude_code() {
 #[test]
 fn rules_of_codex() {
     let imported = import(Caller::Codex, Path::new("/h/.codex/rules/team.rules"), CODEX).unwrap();
+    assert_eq!(imported.rules, 5, "nothing that is not run there: {}", imported.policy);
     assert_snapshot!(imported.policy);
 }
 

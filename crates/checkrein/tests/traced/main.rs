@@ -49,7 +49,6 @@ fn main() {
     });
     let mut trials: Vec<Trial> = trials.collect();
     let total = trials.len();
-    let template = Arc::new(Template::new());
     trials.push(Trial::test("a wrong model is caught", move || wrong(&template)).with_ignored_flag(!able));
     let conclusion = libtest_mimic::run(&arguments, trials);
     let whole = all && arguments.filter.is_none() && conclusion.num_ignored as usize == skipped && skipped == 0;

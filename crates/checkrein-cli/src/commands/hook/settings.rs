@@ -60,13 +60,16 @@ pub(super) fn install(arguments: &HookSettings, context: &Context) -> Result<u8,
     if !agreed(context, &path, old.as_deref().unwrap_or_default(), &new, arguments.yes)? {
         return Ok(1);
     }
-    if let Some(old) = &old {
-        replace_file(&copy_of(&path), old)?;
+    unchanged(&path, old.as_deref())?;
+    // The copy is of what was there before any hook of ours, with its mode.
+    let pristine = old.as_deref().is_some_and(|old| (editor.remove)(old).is_ok_and(|bare| bare == old));
+    if pristine {
+        fs::copy(&path, copy_of(&path)).map_err(|error| unwritable(&path, &error))?;
     }
     replace_file(&path, &new)?;
     let mut out = context.out();
     _ = writeln!(out, "installed  {}", path.display());
-    if old.is_some() {
+    if copy_of(&path).exists() {
         _ = writeln!(out, "as it was  {}", copy_of(&path).display());
     }
     _ = writeln!(out, "{}", editor.note);
@@ -85,28 +88,36 @@ pub(super) fn uninstall(arguments: &HookSettings, context: &Context) -> Result<u
         _ = writeln!(context.out(), "{}: there is no hook of ours", path.display());
         return Ok(0);
     }
-    let before = text(&copy_of(&path))?;
+    let ours = |text: &str| (editor.remove)(text).is_ok_and(|bare| bare != text);
+    let before = text(&copy_of(&path))?.filter(|before| !ours(before));
     // Where nothing else was changed since, it becomes, to the byte, what it was. Adding and removing may leave other marks
     // than a person's own words (an empty list), so what was there goes through both before it is compared.
     let through = |before: &str| (editor.remove)(&(editor.add)(before, &command(caller, None).ok()?).ok()?).ok();
     let untouched = |before: &str| through(before).is_some_and(|text| same(&text, &bare));
-    let new = match &before {
-        Some(before) if untouched(before) => before.clone(),
-        _ => bare,
-    };
+    let restored = before.as_deref().is_some_and(untouched);
+    let new = if restored { before.clone().unwrap_or(bare) } else { bare };
     if !agreed(context, &path, &now, &new, arguments.yes)? {
         return Ok(1);
     }
+    unchanged(&path, Some(&now))?;
     if before.is_none() && new.trim().trim_matches(['{', '}']).trim().is_empty() {
         fs::remove_file(&path).map_err(|error| unwritable(&path, &error))?;
     } else {
         replace_file(&path, &new)?;
     }
-    if before.is_some() {
+    if restored {
         fs::remove_file(copy_of(&path)).map_err(|error| unwritable(&path, &error))?;
     }
     _ = writeln!(context.out(), "uninstalled  {}", path.display());
     Ok(0)
+}
+
+/// That a file is still what was shown: agents write their settings themselves.
+fn unchanged(path: &Path, shown: Option<&str>) -> Result<(), HarnessError> {
+    if text(path)?.as_deref() == shown {
+        return Ok(());
+    }
+    Err(usage(format!("{} was changed meanwhile; nothing was done, try again", path.display())))
 }
 
 /// The same but for blanks between the words of the format.
@@ -115,7 +126,7 @@ fn same(one: &str, other: &str) -> bool {
     bare(one) == bare(other)
 }
 
-/// Whose settings, and which file: the one behind a link, so that the link stays.
+/// Whose settings, and which file.
 fn target(arguments: &HookSettings, context: &Context) -> (Caller, PathBuf) {
     let caller = caller(arguments.agent);
     let path = arguments.file.clone().unwrap_or_else(|| context.home().join(editor(caller).file));

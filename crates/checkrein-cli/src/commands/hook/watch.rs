@@ -24,7 +24,7 @@ pub(super) fn run(caller: Caller, policy: Option<&Path>, context: &Context) -> u
 }
 
 /// Prints the answer. One that can not be printed is *no*.
-fn tell(caller: Caller, answer: &Answer) -> u8 {
+pub(super) fn tell(caller: Caller, answer: &Answer) -> u8 {
     _ = std::io::stderr().write_all(answer.stderr.as_bytes());
     let mut out = std::io::stdout();
     match out.write_all(answer.stdout.as_bytes()).and_then(|()| out.flush()) {

@@ -7,7 +7,9 @@ use checkrein::contract::{Verdict, digest_json};
 use checkrein::policy::fixtures::{self, Fixture, Fixtures, Judge, Judged, Report, Score, Suite, World};
 use checkrein::policy::{Manifest, Models, Source, floor, foreign_tools};
 use checkrein::{HarnessError, PolicyFolder, replace_file};
-use serde_json::json;
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use serde_json::{Value, json};
 
 use super::super::change::agreed;
 use super::super::usage;
@@ -61,7 +63,7 @@ pub(super) fn run(arguments: &PolicyTest, context: &Context) -> Result<u8, Harne
             came_out.push((fixture.expected, if right { fixture.expected } else { judged.decision.verdict }));
         }
         if arguments.update {
-            let new = updated(&text, &came_out);
+            let new = updated(&text, &came_out)?;
             if new != text && agreed(context, path, &text, &new, arguments.yes)? {
                 replace_file(path, &new)?;
             }
@@ -204,20 +206,28 @@ fn tell_stale(out: &mut dyn Write, fixture: &Fixture, why: &str, json: bool) {
 
 /// The text of a file of fixtures, one a line, with what came out in the place of what was expected. Nothing else of it
 /// changes.
-fn updated(text: &str, came_out: &[(Verdict, Verdict)]) -> String {
+fn updated(text: &str, came_out: &[(Verdict, Verdict)]) -> Result<String, HarnessError> {
+    if text.trim_start().starts_with('[') {
+        return Err(usage("only a file of JSON lines can be updated, one call a line"));
+    }
+    let is_header = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|line| line.get("format").is_some());
     let mut left = came_out.iter();
     let mut new = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let is_call = !line.trim().is_empty() && !line.contains("\"format\"");
-        let changed = if is_call { left.next() } else { None };
-        match changed {
-            Some((expected, got)) if expected != got => {
-                let at = |blank: &str, verdict: &Verdict| format!("\"expected\":{blank}\"{verdict}\"");
-                let line = line.replacen(&at("", expected), &at("", got), 1);
-                new.push_str(&line.replacen(&at(" ", expected), &at(" ", got), 1));
-            }
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let is_call = !(line.trim().is_empty() || number == 0 && is_header(line));
+        match if is_call { left.next() } else { None } {
+            Some((expected, got)) if expected != got => new.push_str(&expecting(line, *got)?),
             _ => new.push_str(line),
         }
     }
-    new
+    Ok(new)
+}
+
+/// A line with another expectation.
+fn expecting(line: &str, verdict: Verdict) -> Result<String, HarnessError> {
+    let root = CstRootNode::parse(line, &ParseOptions::default()).map_err(|error| usage(error.to_string()))?;
+    if let Some(expected) = root.object_value().and_then(|object| object.get("expected")) {
+        expected.set_value(CstInputValue::String(verdict.to_string()));
+    }
+    Ok(root.to_string())
 }
