@@ -15,7 +15,7 @@ const MAX_ENTRIES: usize = 100_000;
 /// Files that are named, at most: an answer is recorded with every decision that rests on it.
 const MAX_FOUND: usize = 1_000;
 
-/// The files, sorted, as paths below the root as it is written. No link is followed: a link counts by its own name. Where
+/// The files, sorted, as paths below the root as it is written. No link is followed: a link counts by its own name, and by what it is on. Where
 /// nothing is there, nothing is found.
 ///
 /// `None` for a pattern that can not be read, a folder that may not be looked into, a name that is no UTF-8, and where
@@ -86,7 +86,12 @@ impl Search<'_> {
         let below = path.strip_prefix(self.real)?.trim_start_matches('/');
         let root = self.tree.root.trim_end_matches('/');
         let written = if below.is_empty() { self.tree.root.clone() } else { format!("{root}/{below}") };
-        let hit = self.patterns.is_match(&written) || self.patterns.is_match(path);
+        let mut hit = self.patterns.is_match(&written) || self.patterns.is_match(path);
+        if !hit && entry.path_is_symlink() {
+            // Whoever reads all of it may read what a link is on, or what lies in the folder that it is on.
+            let behind = real_path(path)?;
+            hit = self.patterns.is_match(&behind) || self.patterns.is_match(format!("{behind}/-"));
+        }
         Some(hit.then_some(written))
     }
 }
@@ -196,7 +201,7 @@ mod tests {
         assert_eq!(look(&ignored, &["**/.env"]).unwrap().len(), 3, "outside a repository git ignores nothing");
     }
 
-    /// A link in the tree counts by its own name, and the root by the written and the real one.
+    /// A link in the tree counts by its own name and by what it is on, and the root by the written and the real one.
     #[test]
     fn links_are_not_followed_but_for_the_root() {
         let (_held, at) = tree();
@@ -207,7 +212,9 @@ mod tests {
         symlink(format!("{at}/src"), format!("{at}/entry")).unwrap();
         let tree = Tree { root: format!("{at}/entry"), ..Tree::default() };
         assert_eq!(look(&tree, &["**/.env", "**/*.pem"]).unwrap(), [".env", "key.pem", "link.pem"]);
-        assert_eq!(look(&tree, &[&format!("{at}/src/*.rs")]).unwrap(), ["a.rs"], "by the real name");
+        let outside = outside.trim_start_matches('/');
+        assert_eq!(look(&tree, &[&format!("/{outside}/**")]).unwrap(), ["out"], "a folder that a link is on");
+        assert_eq!(look(&tree, &[&format!("{at}/src/*.rs")]).unwrap(), ["a.rs", "link.pem"], "by the real name");
         assert_eq!(look(&tree, &[&format!("{at}/entry/*.rs")]).unwrap(), ["a.rs"], "by the written name");
     }
 

@@ -18,6 +18,29 @@ pub fn absolute(written: &str, place: &Place) -> String {
     from_root(&format!("{}/{written}", place.cwd), place.paths)
 }
 
+/// An absolute path without dot segments, as the kernel walks it: a step back from a link leads to the folder that holds what
+/// the link is on. `real` says where a path leads, as far as it is known.
+pub fn physical(path: &str, mut real: impl FnMut(&str) -> Option<String>) -> String {
+    if !path.contains("/..") {
+        return normalise(path);
+    }
+    let mut here: Vec<String> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                let at = format!("/{}", here.join("/"));
+                if let Some(real) = real(&at).filter(|real| *real != at) {
+                    here = real.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+                }
+                here.pop();
+            }
+            name => here.push(name.to_owned()),
+        }
+    }
+    format!("/{}", here.join("/"))
+}
+
 /// Whether a path begins at a root.
 pub fn is_absolute(path: &str, style: PathStyle) -> bool {
     match style {

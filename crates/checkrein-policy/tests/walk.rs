@@ -181,3 +181,46 @@ fn links_that_the_call_makes() {
         "the link goes, not what it is on"
     );
 }
+
+/// Holes that a review found, each closed: what is done is named, or it is not understood.
+#[test]
+fn ways_around() {
+    for (text, expected) in [
+        ("dd if=~/.ssh/x", "read /home/dev/.ssh/x"),
+        ("dd of=~/x if=a", "write /home/dev/x"),
+        ("awk -v f=~/x '{ print }' a", "read /p/a"),
+        ("ln -s /etc l; echo e > l/../x", "write /x"),
+        ("ln -s /etc/ssh l; cat l/../shadow", "read /etc/shadow"),
+        ("cd sub/..; cat x", "read /p/x"),
+        ("sed ':a;r .env' a.txt", "read /p/.env"),
+        ("sed ':a;w out' a.txt", "write /p/out"),
+        ("mv d d2; cat d2/e", "read /p/d/e"),
+        ("cp -a d x; cat x/e", "read /p/d/e"),
+        ("git apply x.patch", "write /p/**"),
+    ] {
+        let found = paths(text);
+        assert!(found.iter().any(|one| one == expected), "{text}: {found:?}");
+    }
+    for text in [
+        "zip -T -TT 'sh -c id #' o.zip a.txt",
+        "git ls-files ':!src' | xargs cat",
+        "git ls-files --format=.env src | xargs cat",
+        "find src | grep -o '.env' | xargs cat",
+        "find src | head -c 9 | xargs cat",
+        "fd rs src --format .env | xargs cat",
+        "7z a o.7z @list",
+        "printf '[core]' >> .git/config; git status",
+        "cp a.txt .git/hooks/post-index-change; git commit -m x",
+        "echo '*.txt diff=x' >> .gitattributes; git diff",
+        "echo x > sub/HEAD; cp a.txt sub/config; cd sub; git status",
+        "echo x > rust-toolchain.toml; rustc --version",
+        "echo x > run.sh; bash run.sh",
+    ] {
+        assert!(unknown(text), "{text}: {:?}", foresee(text).effects);
+    }
+    for text in
+        ["find src -name '*.rs' | xargs cat", "git ls-files src | xargs wc -l", "echo x > config/a.toml; git diff"]
+    {
+        assert!(!unknown(text), "{text}: {:?}", foresee(text).effects);
+    }
+}

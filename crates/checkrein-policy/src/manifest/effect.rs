@@ -3,9 +3,10 @@
 //! `{name}` is an argument, `{a|b}` the first of two that is there, `{name?}` one that may be absent (then there is no
 //! effect), `{list.*.name}` one in each object of a list. A list stands for each of its members.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use checkrein_contract::{Connect, Effect, Foreseen, Identity, Place, Tree};
+use checkrein_contract::{Connect, Effect, Facts, Foreseen, Identity, PathStyle, Place, Question, Tree};
 use checkrein_toml::{FileError, Source, Spanned};
 use serde_json::{Map, Value};
 
@@ -39,7 +40,7 @@ pub(super) enum TemplateWord {
     /// The argument is a pattern of paths whose names are looked up, below `cwd`.
     Glob,
     /// The argument is a file or folder (the working directory, where it is absent) that is searched as ripgrep does:
-    /// neither hidden nor ignored files; `names` may narrow them.
+    /// all but ignored files; `names` may narrow them.
     Search,
     /// The argument is a patch (`*** Begin Patch`).
     Patch,
@@ -127,11 +128,16 @@ impl ToolEffect {
     fn glob(&self, pattern: &str, speaker: Speaker<'_>, place: &Place) -> Effect {
         let end = pattern.find(['*', '?', '[', '{', '(', '!', '+', '@']).unwrap_or(pattern.len());
         let (fixed, rest) = pattern.split_at(end);
-        if rest.contains("..") {
+        // A step back, another root among alternatives, or dots that are spelled otherwise.
+        let roots = ["{/", ",/", "|/", "(/"].iter().any(|mark| rest.contains(mark));
+        if rest.contains("..") || pattern.contains('\\') || rest.contains("[.") || roots {
             return Effect::unknown(format!("where the pattern `{pattern}` looks is not known"));
         }
         let folder = fixed.rsplit_once('/').map_or("", |(folder, _)| if folder.is_empty() { "/" } else { folder });
         let cwd = self.args.get("cwd").and_then(|cwd| fill_value(cwd, speaker.args).ok());
+        if cwd.as_ref().is_some_and(|cwd| !cwd.is_string() && !cwd.is_null()) {
+            return Effect::unknown(format!("`{}` was given a folder that is no text", speaker.tool));
+        }
         let cwd =
             cwd.as_ref().and_then(Value::as_str).map_or_else(|| place.cwd.clone(), |cwd| paths::absolute(cwd, place));
         Effect::List { path: paths::absolute(folder, &Place { cwd, ..place.clone() }), deep: true, glob: false }
@@ -141,7 +147,8 @@ impl ToolEffect {
         // A server works in the project, wherever the shell may stand.
         let rooted = Place { cwd: scene.place.root.clone(), ..scene.place.clone() };
         let place = if speaker.server.is_some() { &rooted } else { scene.place };
-        let path = || paths::absolute(&path_of(text), place);
+        let asked = RefCell::new(Vec::new());
+        let path = || walked(&path_of(text), place, scene.facts, &asked);
         let effect = match self.word {
             TemplateWord::Bash => {
                 let cwd = self.args.get("cwd").and_then(|cwd| fill_value(cwd, speaker.args).ok());
@@ -181,25 +188,50 @@ impl ToolEffect {
             TemplateWord::Glob => self.glob(text, speaker, place),
             TemplateWord::Search => {
                 let names = self.args.get("names").and_then(|names| fill_value(names, speaker.args).ok());
-                let names = names.as_ref().and_then(Value::as_str).map(str::to_owned).into_iter().collect();
-                let tree = Tree { root: path(), names, skips_hidden: true, skips_ignored: true, ..Tree::default() };
+                let names = names.as_ref().and_then(Value::as_str).map(str::to_owned);
+                // Hidden files are searched, and what is asked for by name although it is ignored. Several names in one
+                // text stand for all.
+                let skips_ignored = names.is_none();
+                let one = names.filter(|names| !names.contains([' ', ',', '{', '!']));
+                let tree = Tree { root: path(), names: one.into_iter().collect(), skips_ignored, ..Tree::default() };
                 Effect::ReadTree(tree)
             }
-            TemplateWord::Patch => return Ok(patched(text, place)),
+            TemplateWord::Patch => return Ok(patched(text, place, scene.facts)),
             TemplateWord::Tool | TemplateWord::Leaves => {
                 return self.acts(speaker).map(|effect| Foreseen::of(vec![effect]));
             }
         };
-        Ok(Foreseen::of(vec![effect]))
+        let mut foreseen = Foreseen::of(vec![effect]);
+        foreseen.questions.extend(asked.into_inner());
+        Ok(foreseen)
     }
 }
 
+/// The absolute path behind an argument, as the kernel walks it; what has to be known for that is asked.
+fn walked(written: &str, place: &Place, facts: &Facts, asked: &RefCell<Vec<Question>>) -> String {
+    if place.paths != PathStyle::Posix || !written.contains("..") {
+        return paths::absolute(written, place);
+    }
+    let whole = match written.strip_prefix("~/") {
+        Some(rest) => format!("{}/{rest}", place.home),
+        None if written.starts_with('/') => written.to_owned(),
+        None => format!("{}/{written}", place.cwd),
+    };
+    paths::physical(&whole, |at| {
+        let question = Question::RealPath { path: at.to_owned() };
+        let known = facts.text(&question).map(str::to_owned);
+        asked.borrow_mut().push(question);
+        known
+    })
+}
+
 /// What a patch does to each of its files.
-fn patched(text: &str, place: &Place) -> Foreseen {
+fn patched(text: &str, place: &Place, facts: &Facts) -> Foreseen {
+    let asked = RefCell::new(Vec::new());
     // `~` is a name like any other here.
     let at = |path: &str| match paths::is_absolute(path, place.paths) {
-        true => paths::absolute(path, place),
-        false => paths::absolute(&format!("./{path}"), place),
+        true => walked(path, place, facts, &asked),
+        false => walked(&format!("./{path}"), place, facts, &asked),
     };
     let effects: Vec<Effect> = patch::changes(text)
         .into_iter()
@@ -211,7 +243,9 @@ fn patched(text: &str, place: &Place) -> Foreseen {
     if effects.is_empty() {
         return Foreseen::of(vec![Effect::unknown("a patch without a file in it")]);
     }
-    Foreseen::of(effects)
+    let mut foreseen = Foreseen::of(effects);
+    foreseen.questions.extend(asked.into_inner());
+    foreseen
 }
 
 /// Whether an argument asks to leave the sandbox: `true` and the like, or `false` for one that is named after the sandbox.

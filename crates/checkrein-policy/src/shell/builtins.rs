@@ -89,7 +89,9 @@ fn change_folder(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     if relative && walker.state.variables.contains_key("CDPATH") {
         return walker.lost("`CDPATH` is set, so `cd` may lead anywhere");
     }
-    match walker.spots(&target).as_slice() {
+    let physical = arguments.iter().take_while(is_option).any(|field| field.text.as_known() == Some("-P"));
+    let spots = if physical { walker.spots(&target) } else { walker.spots_by_words(&target) };
+    match spots.as_slice() {
         [] => {}
         spots => {
             let mut folders = Folders::default();

@@ -81,7 +81,16 @@ impl Walker<'_> {
         for (index, part) in word.parts.iter().enumerate() {
             match part {
                 Part::Bare(text) => {
-                    let text = if index == 0 { self.tilde(text, word.parts.len() == 1, &mut growing) } else { text };
+                    let alone = word.parts.len() == 1;
+                    let text = match assigned(text).filter(|_| index == 0 && splits) {
+                        // `if=~/x`: a word that looks like an assignment has its tilde behind the sign.
+                        Some((name, value)) => {
+                            push(&mut growing, &Text::known(name.to_owned()));
+                            self.tilde(value, alone, &mut growing)
+                        }
+                        None if index == 0 => self.tilde(text, alone, &mut growing),
+                        None => text,
+                    };
                     if splits {
                         growing.iter_mut().for_each(|growing| bare(text, growing));
                     } else {
@@ -322,4 +331,11 @@ fn values_of(variable: &Variable, shown: String, ways: usize) -> Vec<Text> {
         values.push(Text::any(shown));
     }
     values
+}
+
+/// `NAME=` and `~...` behind it.
+fn assigned(text: &str) -> Option<(&str, &str)> {
+    let at = text.find('=')?;
+    let (name, value) = (text.get(..at)?, text.get(at + 1..)?);
+    (super::simple::is_name(name) && value.starts_with('~')).then(|| (text.get(..=at).unwrap_or_default(), value))
 }

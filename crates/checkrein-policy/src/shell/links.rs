@@ -34,6 +34,10 @@ pub(super) fn through(links: &[Link], effect: &Effect) -> Vec<Effect> {
 
 fn behind(link: &Link, effect: &Effect) -> Option<Effect> {
     let path = effect.path()?;
+    // A copy is read like what it was made of; what is done to it is not done to that.
+    if link.copy && !matches!(effect, Effect::Read { .. } | Effect::ReadTree(_)) {
+        return None;
+    }
     let name = if effect.is_glob() { escaped(&link.path) } else { link.path.clone() };
     let deep = matches!(effect, Effect::ReadTree(_) | Effect::List { deep: true, .. }) || effect.is_glob();
     let rest = if paths::is_within(path, &name) {
@@ -93,7 +97,7 @@ impl Walker<'_> {
                 _ => None,
             },
         };
-        self.state.links.push(Link { path: place.to_owned(), target });
+        self.state.links.push(Link { path: place.to_owned(), target, copy: false });
     }
 
     /// `ln TARGET`: the link gets the target's name, in the working directory.
@@ -104,6 +108,17 @@ impl Walker<'_> {
         for spot in self.spots(&name) {
             if let Spot::At(place) = spot {
                 self.linked(source, &place, doing);
+            }
+        }
+    }
+
+    /// `mv` and `cp`: what lies under the new name is what lay under the old one.
+    pub(super) fn renamed(&mut self, source: &Text, place: &str) {
+        for spot in self.spots(source) {
+            if let Spot::At(path) = spot
+                && path != place
+            {
+                self.state.links.push(Link { path: place.to_owned(), target: Some(path), copy: true });
             }
         }
     }

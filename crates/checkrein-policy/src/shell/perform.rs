@@ -5,7 +5,7 @@ use checkrein_contract::{Deed, Effect, Own, Question, Run};
 use super::flow::Flow;
 use super::places::{Spot, Touch};
 use super::state::Folders;
-use super::value::{Field, Text};
+use super::value::{Field, Text, escaped};
 use super::walk::Walker;
 use super::written::prefix;
 use super::{base_name, programs};
@@ -104,6 +104,7 @@ impl Walker<'_> {
         if connects {
             doing.wrote.iter().for_each(|text| self.remember_download(text));
         }
+        self.rests_on_written(mark, &doing);
         if !doing.neutral {
             let run = Run {
                 program: bare.clone().unwrap_or_else(|| written.to_owned()),
@@ -121,6 +122,27 @@ impl Walker<'_> {
             self.note_at(mark, part, Effect::Run(run));
             let fed = self.stdin.is_downloaded();
             self.output = doing.output.unwrap_or_else(|| Flow::any(connects || fed));
+        }
+    }
+
+    /// What is found out about files holds for them as they were before the call. Where the call itself wrote one of them
+    /// first, nobody knows what the program does with it.
+    fn rests_on_written(&mut self, mark: usize, doing: &Doing) {
+        let before: Vec<Effect> = self.effects_before(mark).filter(|effect| changes(effect)).cloned().collect();
+        if before.is_empty() {
+            return;
+        }
+        let written = doing.rests_on.iter().find_map(|question| {
+            let hit = before.iter().find(|effect| match question {
+                Question::Changed { path } | Question::Kind { path } => touches(effect, path),
+                Question::GitHelpers { .. } => of_git(effect),
+                _ => false,
+            });
+            hit.and_then(Effect::path)
+        });
+        if let Some(path) = written {
+            let path = path.to_owned();
+            self.unknown(format!("`{}` goes by `{path}`, which the same call writes first", doing.name));
         }
     }
 
@@ -159,6 +181,8 @@ impl Walker<'_> {
         let mut files: Vec<&str> = chosen.iter().map(String::as_str).collect();
         files.extend(CHOSEN_BY);
         let rests_on = self.absent(&files);
+        let asked = Doing { name: bare.to_owned(), rests_on: rests_on.clone(), ..Doing::default() };
+        self.rests_on_written(self.mark(), &asked);
         self.ran(bare, fields, |run| {
             run.modelled = table.is_some();
             run.informational = true;
@@ -363,13 +387,42 @@ impl Walker<'_> {
     }
 }
 
+/// Whether an effect leaves something else behind than was there.
+fn changes(effect: &Effect) -> bool {
+    matches!(effect, Effect::Write { incidental: false, .. } | Effect::Delete { .. } | Effect::Metadata { .. })
+}
+
+/// Whether it is on this path, on something below it, or on a folder around it.
+fn touches(effect: &Effect, path: &str) -> bool {
+    let Some(written) = effect.path() else { return false };
+    if effect.is_glob() {
+        return crate::patterns::overlap(written, &escaped(path))
+            || crate::patterns::overlap(written, &(escaped(path) + "/**"));
+    }
+    paths::is_within(written, path)
+        || matches!(effect, Effect::Delete { recursive: true, .. }) && paths::is_within(path, written)
+}
+
+/// Whether it may change what git goes by: a repository's own files, or the names of which one consists.
+fn of_git(effect: &Effect) -> bool {
+    let Some(path) = effect.path() else { return false };
+    if effect.is_glob() {
+        return ["/**/.git/**", "/**/.git", "/**/.gitattributes"].iter().any(|own| crate::patterns::overlap(path, own));
+    }
+    let own = [".git", ".gitattributes", ".gitmodules", ".gitconfig"];
+    // A folder with these two in it is a repository.
+    let bare = matches!(path.rsplit('/').next(), Some("HEAD" | "config"));
+    bare || path.split('/').any(|name| own.iter().any(|own| name.eq_ignore_ascii_case(own)))
+}
+
 /// Of a program that runs code: the options that lead it elsewhere than the words of a rule say.
 fn steering(reading: &Reading, deeds: &[Deed]) -> Vec<String> {
     if !deeds.contains(&Deed::Code) {
         return Vec::new();
     }
+    // Where the program runs code whatever its options say, none of them leads it there.
     let starts = |given: &Given| {
-        let table = reading.tables.get(given.table);
+        let table = reading.tables.get(given.table).filter(|table| !table.deeds.contains(&Deed::Code));
         let mut changes = table.iter().flat_map(|table| &table.when).filter(|(name, _)| *name == given.name);
         changes.any(|(_, change)| change.deeds.contains(&Deed::Code))
     };

@@ -1,6 +1,6 @@
 //! Paths: where a text leads from the folders a command may stand in, and the effects on what is there.
 
-use checkrein_contract::{Effect, Question, Tree};
+use checkrein_contract::{Effect, PathStyle, Question, Tree};
 
 use super::value::{Piece, Text, escaped};
 use super::walk::Walker;
@@ -71,6 +71,19 @@ impl Walker<'_> {
         }
     }
 
+    /// Where a text leads by its words alone, as `cd` takes it: `link/..` is where the link lies.
+    pub(super) fn spots_by_words(&self, text: &Text) -> Vec<Spot> {
+        let style = self.scene.place.paths;
+        match text.as_known().filter(|known| known.contains("..") && !self.state.folders.unknown) {
+            None => self.spots(text),
+            Some(known) if paths::is_absolute(known, style) => vec![Spot::At(paths::from_root(known, style))],
+            Some(known) => {
+                let folders = self.state.folders.known.iter();
+                folders.map(|folder| Spot::At(paths::from_root(&format!("{folder}/{known}"), style))).collect()
+            }
+        }
+    }
+
     /// A known path, joined with each folder; `None` where the folder is not known.
     fn joined(&self, path: &str) -> Option<Vec<String>> {
         let place = self.scene.place;
@@ -79,13 +92,29 @@ impl Walker<'_> {
             return None;
         }
         if paths::is_absolute(path, place.paths) {
-            return Some(vec![paths::from_root(path, place.paths)]);
+            return Some(vec![self.resolved(path)]);
         }
         if self.state.folders.unknown {
             return None;
         }
-        let join = |folder: &String| paths::from_root(&format!("{folder}/{path}"), place.paths);
+        let join = |folder: &String| self.resolved(&format!("{folder}/{path}"));
         Some(self.state.folders.known.iter().map(join).collect())
+    }
+
+    /// An absolute path without dot segments. A step back from a link leads to the folder that holds what it is on, as the
+    /// kernel walks; only `cd` goes back by the words.
+    fn resolved(&self, path: &str) -> String {
+        let style = self.scene.place.paths;
+        if style != PathStyle::Posix {
+            return paths::from_root(path, style);
+        }
+        paths::physical(path, |at| {
+            let made = self.state.links.iter().rev().find(|link| link.path == at && !link.copy);
+            let question = Question::RealPath { path: at.to_owned() };
+            let known = self.scene.facts.text(&question).map(str::to_owned);
+            self.ask(question);
+            made.map_or(known, |link| link.target.clone())
+        })
     }
 
     pub(super) fn read(&mut self, text: &Text) {
@@ -169,15 +198,46 @@ impl Walker<'_> {
     }
 
     fn touch_below(&mut self, touch: Touch, root: String, names: Vec<String>) {
-        let everything = || escaped(&root) + "/**";
+        let all: Vec<String> = match names.as_slice() {
+            [] => vec![escaped(&root) + "/**"],
+            names => {
+                // What is removed with all in it takes that along.
+                let deep = touch == Touch::DeleteTree;
+                let one = |name: &String| format!("{}/**/{name}", escaped(&root));
+                names
+                    .iter()
+                    .flat_map(|name| std::iter::once(one(name)).chain(deep.then(|| one(name) + "/**")))
+                    .collect()
+            }
+        };
         match touch {
-            Touch::Read | Touch::Tree => self.tree(Tree { root, names, ..Tree::default() }),
-            Touch::List => self.note(Effect::List { path: root, deep: true, glob: false }),
-            Touch::Write => self.note(Effect::Write { path: everything(), incidental: false, glob: true }),
-            Touch::Delete => self.note(Effect::Delete { path: everything(), recursive: false, glob: true }),
-            Touch::DeleteTree => self.note(Effect::Delete { path: everything(), recursive: true, glob: true }),
-            Touch::Metadata => self.note(Effect::Metadata { path: everything(), glob: true }),
+            Touch::Read | Touch::Tree => return self.tree(Tree { root, names, ..Tree::default() }),
+            Touch::List => return self.note(Effect::List { path: root, deep: true, glob: false }),
+            Touch::Write | Touch::Delete | Touch::DeleteTree | Touch::Metadata => {}
         }
+        for path in all {
+            self.note(match touch {
+                Touch::Write => Effect::Write { path, incidental: false, glob: true },
+                Touch::Metadata => Effect::Metadata { path, glob: true },
+                _ => Effect::Delete { path, recursive: touch == Touch::DeleteTree, glob: true },
+            });
+        }
+    }
+
+    /// Whether no name below has a blank or a quote in it, where names are split at those.
+    pub(super) fn has_plain_names(&mut self, text: &Text) -> bool {
+        let mut plain = true;
+        for spot in self.spots(text) {
+            let (Spot::At(root) | Spot::Below(root, _)) = spot else { return false };
+            let odd = format!("{}/**/*[ \t\n\"'\\\\]*", escaped(&root));
+            let tree = Tree { root, ..Tree::default() };
+            let question = Question::Holds { tree, patterns: vec![odd.clone(), format!("{odd}/**")] };
+            // Before it was asked it is taken for granted; the next round knows.
+            plain &=
+                self.scene.facts.list(&question).is_some_and(<[String]>::is_empty) || !self.scene.facts.has(&question);
+            self.ask(question);
+        }
+        plain
     }
 
     /// Whether this file holds what was downloaded in the same call.

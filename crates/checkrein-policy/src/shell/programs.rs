@@ -11,6 +11,7 @@ use super::perform::Doing;
 use super::places::{Spot, Touch, last_name};
 use super::value::{Field, Piece, Text};
 use super::walk::Walker;
+use crate::commands::Given;
 
 pub(super) use network::{connect, connect_remote};
 pub(super) use xargs::replaced;
@@ -133,6 +134,16 @@ pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
             skips.skips_hidden = !doing.reading.has("--hidden") && unrestricted < 2;
             skips.skips_ignored = !doing.reading.has("--no-ignore") && unrestricted < 1;
             let globs: Vec<String> = values("--glob").into_iter().chain(values("--iglob")).collect();
+            if globs.iter().any(|glob| !glob.starts_with('!')) || doing.reading.has("--follow") {
+                // What is asked for by name is searched, hidden and ignored or not; the last that fits counts, so none
+                // takes away for sure. Where case does not count, no name is left out.
+                skips.skips_hidden = false;
+                skips.skips_ignored = false;
+                if !doing.reading.has("--iglob") {
+                    skips.names = globs.iter().filter(|glob| !glob.starts_with('!')).cloned().collect();
+                }
+                return reads_trees(walker, text, &skips);
+            }
             for glob in globs {
                 match glob.strip_prefix('!') {
                     // A name leaves out files and folders alike.
@@ -160,6 +171,10 @@ pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
                 .extend(values("--exclude-dir").iter().map(|folder| format!("{}/", folder.trim_end_matches('/'))));
         }
     }
+    reads_trees(walker, text, &skips);
+}
+
+fn reads_trees(walker: &mut Walker<'_>, text: &Text, skips: &Tree) {
     for spot in walker.spots(text) {
         match spot {
             Spot::At(path) => walker.tree(Tree { root: path, ..skips.clone() }),
@@ -179,7 +194,6 @@ fn unnamed(walker: &mut Walker<'_>, doing: &Doing) {
             text.push_str(if doing.name == "zip" { ".zip" } else { ".7z" });
             walker.written(&text);
         }
-        return;
     }
     // `@FILE` holds further arguments.
     let lists = operands.iter().filter_map(|field| field.text.as_known()?.strip_prefix('@'));
@@ -232,17 +246,21 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
             }
         }
         // Of names, some or in another order.
-        "grep" | "head" | "tail" | "sort" | "uniq" | "tac" if matches!(walker.stdin, Flow::Names(_)) => {
-            let own = usize::from(doing.name == "grep");
-            if operands.len() <= own {
-                doing.output = Some(walker.stdin.clone());
-            }
+        "grep" | "head" | "tail" | "sort" | "uniq" | "tac"
+            if matches!(walker.stdin, Flow::Names(_)) && picks_names(doing) =>
+        {
+            doing.output = Some(walker.stdin.clone());
         }
-        "fd" | "fdfind" => {
+        "fd" | "fdfind" if !["--format", "--path-separator"].iter().any(|name| doing.reading.has(name)) => {
             let paths: Vec<Text> = operands.iter().skip(1).map(|field| field.text.clone()).collect();
             doing.output = Some(names(if paths.is_empty() { vec![Text::from(".")] } else { paths }));
         }
-        "rg" | "grep" if doing.reading.has("--files-with-matches") || doing.reading.has("--files") => {
+        "rg" | "grep"
+            if (doing.reading.has("--files-with-matches") || doing.reading.has("--files"))
+                && !["--label", "--path-separator", "--hyperlink-format"]
+                    .iter()
+                    .any(|name| doing.reading.has(name)) =>
+        {
             let skip = usize::from(!doing.reading.has("--files") && !doing.reading.has("--regexp"));
             let paths: Vec<Text> = operands.iter().skip(skip).map(|field| field.text.clone()).collect();
             doing.output = Some(names(if paths.is_empty() { vec![Text::from(".")] } else { paths }));
@@ -252,6 +270,17 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
     if operands_hold_download(walker, doing) {
         doing.output = Some(Flow::any(true));
     }
+}
+
+/// Whether whole names come out of names that come in. With other options what comes out is no name, or what is read is a
+/// file.
+fn picks_names(doing: &Doing) -> bool {
+    let own = usize::from(doing.name == "grep");
+    let plain = |given: &Given| {
+        given.values.is_empty() && !matches!(given.name.as_str(), "--only-matching" | "--count" | "--zero-terminated")
+            || matches!(given.name.as_str(), "--lines" | "--max-count")
+    };
+    doing.reading.operands.len() <= own && doing.reading.given.iter().all(plain)
 }
 
 /// A file that was downloaded is printed.

@@ -103,6 +103,8 @@ pub(crate) struct Link {
     pub(crate) path: String,
     /// `None`: nobody knows.
     pub(crate) target: Option<String>,
+    /// It is no link but what was there under another name: what is read of it was there before the call.
+    pub(crate) copy: bool,
 }
 
 /// The state of a shell.

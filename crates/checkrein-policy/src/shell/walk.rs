@@ -1,5 +1,6 @@
 //! Walks a script as bash would run it, every branch of it, and notes what would happen.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -52,7 +53,8 @@ pub(crate) struct Walker<'a> {
     part: u32,
     effects: Vec<Effect>,
     numbers: Vec<u32>,
-    questions: BTreeSet<Question>,
+    /// Asked wherever paths are worked out, so that looking needs no right to change.
+    questions: RefCell<BTreeSet<Question>>,
 }
 
 impl<'a> Walker<'a> {
@@ -76,15 +78,18 @@ impl<'a> Walker<'a> {
             part: 0,
             effects: Vec::new(),
             numbers: Vec::new(),
-            questions: BTreeSet::new(),
+            questions: RefCell::default(),
         }
     }
 
     /// Everything that was noted.
     pub(crate) fn finish(mut self) -> Foreseen {
         self.uncalled();
-        let mut foreseen =
-            Foreseen { effects: self.effects, questions: self.questions.into_iter().collect(), parts: self.numbers };
+        let mut foreseen = Foreseen {
+            effects: self.effects,
+            questions: self.questions.into_inner().into_iter().collect(),
+            parts: self.numbers,
+        };
         foreseen.ask_about_paths();
         foreseen
     }
@@ -132,10 +137,15 @@ impl<'a> Walker<'a> {
     }
 
     /// Asks a question about the world. The answer is there when the script is walked again.
-    pub(super) fn ask(&mut self, question: Question) {
+    pub(super) fn ask(&self, question: Question) {
         if !self.scene.facts.has(&question) {
-            self.questions.insert(question);
+            self.questions.borrow_mut().insert(question);
         }
+    }
+
+    /// Effects that were noted before a mark.
+    pub(super) fn effects_before(&self, mark: usize) -> impl Iterator<Item = &Effect> {
+        self.effects.iter().take(mark)
     }
 
     pub(super) fn mark(&self) -> usize {

@@ -44,6 +44,11 @@ fn template(path: &str) -> String {
         .map_or_else(|| escaped(path), |end| escaped(path.get(..end).unwrap_or_default().trim_end_matches('X')) + "*")
 }
 
+/// What is replaced is kept under another name.
+fn keeps_backups(doing: &Doing) -> bool {
+    doing.reading.has("--backup") || doing.reading.has("--suffix")
+}
+
 /// `ln`, and `cp` as `ln`.
 fn makes_links(doing: &Doing) -> bool {
     let names = ["--symbolic-link", "--link", "--link-dest"];
@@ -92,7 +97,7 @@ impl Walker<'_> {
                 self.touch(Touch::Delete, text);
             }
             // All others are no paths, and given their due elsewhere.
-            _ => {}
+            other => self.unknown(format!("what becomes of a word in the role {other:?} is not known")),
         }
     }
 
@@ -120,8 +125,7 @@ impl Walker<'_> {
         let links = makes_links(doing);
         let named_folder = text.prefix().ends_with('/') && text.is_known() || doing.reading.has("--target-directory");
         let never_folder = doing.reading.has("--no-target-directory");
-        let trees = self.changed(Role::Read, doing) == Role::Tree
-            || doing.reading.table().operands.iter().flatten().any(|operand| operand.role == Role::Tree);
+        let trees = self.takes_trees(doing);
         for spot in self.spots(text) {
             let Spot::At(path) = spot else {
                 self.unknown(format!("`{}` is written, and which path that is, is not known", text.shown()));
@@ -133,7 +137,7 @@ impl Walker<'_> {
             let kind = Question::Kind { path: made.unwrap_or_else(|| path.clone()) };
             let known = self.scene.facts.text(&kind).map(str::to_owned);
             self.ask(kind);
-            let keeps = doing.reading.has("--backup") || doing.reading.has("--suffix");
+            let keeps = keeps_backups(doing);
             if never_folder || known.as_deref() != Some("folder") && !named_folder && sources.len() <= 1 {
                 self.note(Effect::write(path.clone()));
                 if doing.name == "rsync" {
@@ -145,31 +149,11 @@ impl Walker<'_> {
                 }
                 doing.wrote.push(text.clone());
                 sources.iter().filter(|_| links).for_each(|source| self.linked(source, &path, doing));
+                sources.iter().filter(|_| !links).for_each(|source| self.renamed(source, &path));
                 sources.iter().filter(|_| trees).for_each(|source| self.copied(source, &path));
                 continue;
             }
-            for source in &sources {
-                match last_name(source).filter(|_| !(doing.name == "rsync" && source.prefix().ends_with('/'))) {
-                    Some(name) => {
-                        let target = paths::normalise(&format!("{path}/{name}"));
-                        if trees {
-                            self.copied(source, &target);
-                        }
-                        self.note(Effect::write(target.clone()));
-                        if keeps {
-                            self.kept_beside(&target);
-                        }
-                        if links {
-                            self.linked(source, &target, doing);
-                        }
-                    }
-                    None if trees => {
-                        self.note(Effect::write(path.clone()));
-                        self.copied(source, &path);
-                    }
-                    None => self.touch_folder(&path, &[]),
-                }
-            }
+            sources.iter().for_each(|source| self.lands_in(source, &path, doing));
             if sources.is_empty() {
                 self.touch_folder(&path, &[]);
             }
@@ -177,6 +161,39 @@ impl Walker<'_> {
                 self.deleted_below(&Text::known(path));
             }
         }
+    }
+
+    /// One source that lands in a folder, under its own name.
+    fn lands_in(&mut self, source: &Text, folder: &str, doing: &Doing) {
+        let trees = self.takes_trees(doing);
+        match last_name(source).filter(|_| !(doing.name == "rsync" && source.prefix().ends_with('/'))) {
+            Some(name) => {
+                let target = paths::normalise(&format!("{folder}/{name}"));
+                if trees {
+                    self.copied(source, &target);
+                }
+                self.note(Effect::write(target.clone()));
+                if keeps_backups(doing) {
+                    self.kept_beside(&target);
+                }
+                if makes_links(doing) {
+                    self.linked(source, &target, doing);
+                } else {
+                    self.renamed(source, &target);
+                }
+            }
+            None if trees => {
+                self.note(Effect::write(folder.to_owned()));
+                self.copied(source, folder);
+            }
+            None => self.touch_folder(folder, &[]),
+        }
+    }
+
+    /// Whether folders are copied with all that is in them.
+    fn takes_trees(&self, doing: &Doing) -> bool {
+        self.changed(Role::Read, doing) == Role::Tree
+            || doing.reading.table().operands.iter().flatten().any(|operand| operand.role == Role::Tree)
     }
 
     /// What a folder holds is written below another name.
@@ -228,10 +245,42 @@ impl Walker<'_> {
         self.read(text);
         self.written(text);
         for spot in self.spots(text) {
-            let Spot::At(path) = spot else { continue };
+            let path = match spot {
+                Spot::At(path) => path,
+                Spot::Pattern(pattern) => {
+                    self.note(Effect::Write { path: pattern + "*", incidental: false, glob: true });
+                    continue;
+                }
+                Spot::Below(root, names) => {
+                    let all = if names.is_empty() { vec![String::new()] } else { names };
+                    for name in all {
+                        let path = format!("{}/**/{name}*", escaped(&root));
+                        self.note(Effect::Write { path, incidental: false, glob: true });
+                    }
+                    continue;
+                }
+                Spot::Anywhere(_) => continue,
+            };
             let unpacked =
                 PACKED.iter().find_map(|(ending, plain)| Some(format!("{}{plain}", path.strip_suffix(ending)?)));
-            self.kept_beside(&path);
+            match doing.name.as_str() {
+                _ if doing.reading.has("--suffix") => self.kept_beside(&path),
+                "gzip" | "gunzip" | "zcat" | "gzcat" | "uncompress" => self.note(Effect::write(format!("{path}.gz"))),
+                "bzip2" | "bunzip2" | "bzcat" => self.note(Effect::write(format!("{path}.bz2"))),
+                "xz" | "unxz" | "xzcat" => {
+                    for ending in ["xz", "lzma"] {
+                        self.note(Effect::write(format!("{path}.{ending}")));
+                    }
+                }
+                "lzma" | "unlzma" | "lzcat" => self.note(Effect::write(format!("{path}.lzma"))),
+                "zstd" | "unzstd" | "zstdcat" => {
+                    for ending in ["zst", "gz", "xz", "lzma", "lz4"] {
+                        self.note(Effect::write(format!("{path}.{ending}")));
+                    }
+                }
+                "lz4" | "unlz4" | "lz4cat" => self.note(Effect::write(format!("{path}.lz4"))),
+                _ => self.kept_beside(&path),
+            }
             if doing.name.starts_with('b') {
                 // It opens what it replaces first.
                 self.note(Effect::read(unpacked.clone().unwrap_or_else(|| format!("{path}.bz2"))));

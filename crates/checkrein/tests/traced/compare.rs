@@ -96,11 +96,13 @@ impl Compare<'_> {
 
     /// Stands in a folder in which something is written, or is replaced as a whole.
     fn beside(&self, seen: &Observed) -> bool {
-        let folder = parent(path_of(seen));
+        let (path, folder) = (path_of(seen), parent(path_of(seen)));
         let mut written =
             self.effects.iter().filter(|effect| matches!(effect, Effect::Write { .. } | Effect::Metadata { .. }));
-        written.any(|effect| {
-            effect.path().is_some_and(|path| parent(path) == folder || path == folder || below(path_of(seen), path))
+        written.any(|effect| match effect.path() {
+            Some(place) if effect.is_glob() => below(path, fixed(place)),
+            Some(place) => parent(place) == folder || place == folder || below(path, place),
+            None => false,
         })
     }
 }

@@ -159,8 +159,18 @@ fn revision(walker: &mut Walker<'_>, text: &Text, touch: Touch) {
     }
 }
 
-/// The names that `git ls-files` prints.
-fn listed(reading: &Reading) -> Vec<Text> {
+/// The names that `git ls-files` prints; `None` where an option, or a pathspec that leaves out or starts at the top, makes
+/// them others.
+fn listed(reading: &Reading) -> Option<Vec<Text>> {
+    let plain = |name: &str| {
+        matches!(name, "--cached" | "-c" | "--modified" | "--others" | "--exclude-standard" | "-z" | "--deduplicate")
+    };
+    let magic = |known: &str| known.starts_with(':');
+    if !reading.given.iter().all(|given| plain(&given.name))
+        || reading.operands.iter().any(|field| field.text.as_known().is_some_and(magic))
+    {
+        return None;
+    }
     let below = |path: &str, names: Vec<String>| {
         let mut text = Text::from(path);
         text.push(Piece::Below(names));
@@ -172,7 +182,7 @@ fn listed(reading: &Reading) -> Vec<Text> {
         _ => below(".", vec![known.rsplit('/').next().unwrap_or(known).to_owned()]),
     };
     let known: Option<Vec<Text>> = reading.operands.iter().map(|field| field.text.as_known().map(one)).collect();
-    known.filter(|roots| !roots.is_empty()).unwrap_or_else(|| vec![below(".", Vec::new())])
+    Some(known.filter(|roots| !roots.is_empty()).unwrap_or_else(|| vec![below(".", Vec::new())]))
 }
 
 /// The file that `git config` writes, where that is not the repository's own.
@@ -234,7 +244,7 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
                 writes_settings(walker, reading);
             }
         }
-        ["ls-files"] => doing.output = Some(Flow::Names(listed(reading))),
+        ["ls-files"] => doing.output = listed(reading).map(Flow::Names),
         _ => {}
     }
 }

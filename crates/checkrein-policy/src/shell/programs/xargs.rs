@@ -11,6 +11,13 @@ const MOST_COMMANDS: usize = 64;
 
 pub(super) fn run(walker: &mut Walker<'_>, fields: &[Field], doing: &mut Doing) {
     doing.neutral = true;
+    let splits = !doing.reading.has("--null");
+    if let Flow::Names(names) = walker.stdin.clone()
+        && splits
+        && !names.iter().all(|name| walker.has_plain_names(name))
+    {
+        walker.stdin = Flow::any(false);
+    }
     let words = items(&walker.stdin, &doing.reading);
     let stdin = std::mem::take(&mut walker.stdin);
     let given = &doing.reading.given;

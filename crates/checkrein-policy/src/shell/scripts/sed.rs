@@ -114,8 +114,12 @@ impl<'t> Reader<'t> {
                 true
             }
             '#' | ':' | 'b' | 't' | 'T' | 'v' => {
-                let end =
-                    self.rest.find(if matches!(command, '#' | ':') { ['\n', '\n', '\n'] } else { ['\n', ';', '}'] });
+                let end = self.rest.find(match command {
+                    '#' => ['\n', '\n', '\n'],
+                    // A label ends at a semicolon; a brace is part of it.
+                    ':' => ['\n', ';', ';'],
+                    _ => ['\n', ';', '}'],
+                });
                 self.rest = self.rest.get(end.unwrap_or(self.rest.len())..).unwrap_or_default();
                 true
             }
