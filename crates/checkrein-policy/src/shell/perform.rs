@@ -170,10 +170,13 @@ impl Walker<'_> {
     /// `NAME --version`, `NAME --help`, and nothing else.
     fn informational(&mut self, bare: &str, fields: &[Field], arguments: &[Field]) -> bool {
         let [only] = arguments else { return false };
-        if !matches!(only.text.as_known(), Some("--version" | "--help")) {
+        let Some(word) = only.text.as_known().filter(|word| word.starts_with('-')) else { return false };
+        let table = self.scene.models.table(bare);
+        // `node -v`: as its model spells it out.
+        let spelled = table.as_ref().and_then(|table| table.option(word)).map_or(word, |option| option.name.as_str());
+        if !matches!(spelled, "--version" | "--help") {
             return false;
         }
-        let table = self.scene.models.table(bare);
         if table.as_ref().is_some_and(|table| table.words || !table.informational) {
             return false;
         }
@@ -181,11 +184,14 @@ impl Walker<'_> {
         let mut files: Vec<&str> = chosen.iter().map(String::as_str).collect();
         files.extend(CHOSEN_BY);
         let rests_on = self.absent(&files);
-        let asked = Doing { name: bare.to_owned(), rests_on: rests_on.clone(), ..Doing::default() };
+        let reading = Reading { tables: table.iter().cloned().collect(), ..Reading::default() };
+        let asked = Doing { name: bare.to_owned(), rests_on: rests_on.clone(), reading, ..Doing::default() };
         self.rests_on_written(self.mark(), &asked);
+        let own = self.own(&asked);
         self.ran(bare, fields, |run| {
             run.modelled = table.is_some();
             run.informational = true;
+            run.own = own;
             run.rests_on = rests_on;
         });
         self.output = Flow::any(false);
