@@ -338,6 +338,26 @@ pub struct Finished {
     pub duration_ms: u64,
 }
 
+impl Finished {
+    /// The end of a call of which nothing is kept but how it ended and what is said of it.
+    pub fn bare(call: CallId, tool: String, ended: FinishedAs, code: Option<Code>, text: String) -> Self {
+        Self {
+            call,
+            tool,
+            ended,
+            code,
+            text,
+            cut: false,
+            value: None,
+            shown: None,
+            sources: Vec::new(),
+            seen: Vec::new(),
+            change: None,
+            duration_ms: 0,
+        }
+    }
+}
+
 /// What a person is shown beside the text for the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "show", rename_all = "snake_case")]

@@ -47,18 +47,5 @@ fn open_slots(state: &State) -> impl Iterator<Item = &Slot> {
 }
 
 fn end(slot: &Slot, how: FinishedAs, code: Code, message: &str) -> Finished {
-    Finished {
-        call: slot.call.id.clone(),
-        tool: slot.call.tool.clone(),
-        ended: how,
-        code: Some(code),
-        text: error_text(code, message),
-        cut: false,
-        value: None,
-        shown: None,
-        sources: Vec::new(),
-        seen: Vec::new(),
-        change: None,
-        duration_ms: 0,
-    }
+    Finished::bare(slot.call.id.clone(), slot.call.tool.clone(), how, Some(code), error_text(code, message))
 }

@@ -251,7 +251,9 @@ impl Walker<'_> {
             self.folder_of(&given.values);
             let inside = is_tar.then(|| std::mem::replace(&mut self.state.folders, start.clone()));
             self.values(&given.values, doing);
-            self.state.folders = inside.unwrap_or_else(|| self.state.folders.clone());
+            if let Some(inside) = inside {
+                self.state.folders = inside;
+            }
         }
         if is_tar && !doing.reading.has("--extract") {
             self.state.folders.merge(&start);

@@ -17,9 +17,6 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Claude, Self::Codex];
-
     /// The word after `--for`.
     pub fn name(self) -> &'static str {
         match self {

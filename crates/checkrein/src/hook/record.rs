@@ -10,8 +10,8 @@ use checkrein_gate::Clock;
 use checkrein_journal::{EventStore, Head, JournalError, SessionMeta};
 use serde_json::Value;
 
+use super::Word;
 use super::payload::Asked;
-use super::{Caller, Word};
 use crate::HarnessError;
 
 /// Events of one call.
@@ -123,28 +123,11 @@ impl Session {
             Word::Ask { .. } => (FinishedAs::Left, None, "its person is asked there".to_owned()),
             Word::Allow { .. } | Word::Leave => (FinishedAs::Left, None, "it may run there".to_owned()),
         };
-        let finished = Body::Finished(Box::new(Finished {
-            call,
-            tool,
-            ended,
-            code,
-            text,
-            cut: false,
-            value: None,
-            shown: None,
-            sources: Vec::new(),
-            seen: Vec::new(),
-            change: None,
-            duration_ms: 0,
-        }));
-        let by = Actor::Hook(self.caller().to_owned());
+        let finished = Body::Finished(Box::new(Finished::bare(call, tool, ended, code, text)));
+        let by = Actor::Hook(self.opened.model.strip_prefix("hook:").unwrap_or(&self.opened.model).to_owned());
         let bodies = [(by, proposal), (Actor::Code, decided), (Actor::Code, finished)];
         let numbered = bodies.into_iter().zip(head.seq + 1..);
         numbered.map(|((by, body), seq)| Event { v: EVENT_VERSION, seq, at, by, body }).collect()
-    }
-
-    fn caller(&self) -> &str {
-        self.opened.model.strip_prefix("hook:").unwrap_or(Caller::Claude.name())
     }
 }
 

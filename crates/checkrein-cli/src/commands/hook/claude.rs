@@ -3,8 +3,7 @@
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstRootNode};
 
-/// Seconds that Claude Code waits for the hook: more than the hook ever takes.
-const TIMEOUT_S: usize = 10;
+use super::settings::TIMEOUT_S;
 
 /// Adds the hook to all tools.
 pub(super) fn add(text: &str, command: &str) -> Result<String, String> {
@@ -21,7 +20,7 @@ pub(super) fn add(text: &str, command: &str) -> Result<String, String> {
     let hook = CstInputValue::Object(vec![
         ("type".to_owned(), word("command")),
         ("command".to_owned(), word(command)),
-        ("timeout".to_owned(), CstInputValue::from(TIMEOUT_S)),
+        ("timeout".to_owned(), CstInputValue::Number(TIMEOUT_S.to_string())),
     ]);
     groups.append(CstInputValue::Object(vec![
         ("matcher".to_owned(), word("*")),

@@ -3,9 +3,7 @@
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
 use super::claude::is_ours;
-
-/// Seconds that Codex waits for the hook: more than the hook ever takes.
-const TIMEOUT_S: i64 = 10;
+use super::settings::TIMEOUT_S;
 
 /// Adds the hook to all tools.
 pub(super) fn add(text: &str, command: &str) -> Result<String, String> {
@@ -25,7 +23,7 @@ pub(super) fn add(text: &str, command: &str) -> Result<String, String> {
     let mut hook = Table::new();
     hook.insert("type", value("command"));
     hook.insert("command", value(command));
-    hook.insert("timeout", value(TIMEOUT_S));
+    hook.insert("timeout", value(i64::from(TIMEOUT_S)));
     let mut all = ArrayOfTables::new();
     all.push(hook);
     let mut group = Table::new();

@@ -1,21 +1,19 @@
 //! The process that judges: it reads the payload, asks the policy, journals, and prints one word for the process that
 //! started it.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use checkrein::HarnessError;
-use checkrein::hook::{Caller, MOST_PAYLOAD, Watch};
+use checkrein::hook::{Caller, Watch};
 
 use super::super::policy::source;
 use super::super::{block_on, usage};
+use super::watch::payload;
 use crate::context::Context;
 
 pub(super) fn run(caller: Caller, policy: Option<&Path>, context: &Context) -> Result<u8, HarnessError> {
-    let mut payload = Vec::new();
-    let most = u64::try_from(MOST_PAYLOAD).unwrap_or(u64::MAX).saturating_add(1);
-    let read = std::io::stdin().lock().take(most).read_to_end(&mut payload);
-    read.map_err(|error| usage(format!("standard input: {error}")))?;
+    let payload = payload().map_err(usage)?;
     let root = root(caller, context);
     let policies = context.policies()?;
     let watch = Watch {

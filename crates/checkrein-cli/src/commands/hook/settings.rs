@@ -14,6 +14,8 @@ use super::{caller, claude, codex};
 use crate::arguments::HookSettings;
 use crate::context::Context;
 
+/// Seconds that an agent waits for the hook: more than the hook ever takes.
+pub(super) const TIMEOUT_S: u32 = 10;
 /// What is put behind the name of a settings file for the copy of it.
 const COPY: &str = ".before-checkrein";
 

@@ -51,7 +51,8 @@ fn asked(caller: Caller, policy: Option<&Path>, context: &Context) -> Result<Wor
     serde_json::from_slice(&said).map_err(|error| format!("what the judging process said can not be read: {error}"))
 }
 
-fn payload() -> Result<Vec<u8>, String> {
+/// The payload on standard input; one that is too long is none.
+pub(super) fn payload() -> Result<Vec<u8>, String> {
     let most = u64::try_from(MOST_PAYLOAD).unwrap_or(u64::MAX).saturating_add(1);
     let mut payload = Vec::new();
     std::io::stdin().lock().take(most).read_to_end(&mut payload).map_err(|error| format!("standard input: {error}"))?;

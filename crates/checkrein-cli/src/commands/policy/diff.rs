@@ -7,7 +7,7 @@ use std::path::Path;
 use checkrein::HarnessError;
 use checkrein::contract::{Decision, PolicySource, RuleRef, SessionId};
 use checkrein::journal::EventStore;
-use checkrein::past::{Difference, Past, differences};
+use checkrein::past::{Difference, Past, PastCall, differences};
 use checkrein::policy::fixtures::{self, Fixtures, Judge};
 use checkrein::policy::{Models, Source, floor, foreign_tools};
 use serde_json::json;
@@ -39,10 +39,7 @@ pub(super) fn run(arguments: &PolicyDiff, context: &Context) -> Result<u8, Harne
     if files.is_empty() || !names.is_empty() {
         let store = context.store()?;
         let past = Past::read(&*store, &sessions(&*store, names.into_iter().map(String::as_str))?)?;
-        let named = |call: &checkrein::past::PastCall| {
-            format!("{} {}  {} {}", call.session, call.call, call.tool, call_in_a_line(&call.args))
-        };
-        all.names.extend(past.calls().iter().map(named));
+        all.names.extend(past.calls().iter().map(name));
         all.before.extend(past.judged(Some(&old))?);
         all.after.extend(past.judged(Some(&new))?);
     }
@@ -58,6 +55,11 @@ pub(super) fn run(arguments: &PolicyDiff, context: &Context) -> Result<u8, Harne
         (false, false) => 10,
         (false, true) => 11,
     })
+}
+
+/// A recorded call in a line.
+pub(super) fn name(call: &PastCall) -> String {
+    format!("{} {}  {} {}", call.session, call.call, call.tool, call_in_a_line(&call.args))
 }
 
 /// The sessions of these names; all where there is none, oldest first.

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use checkrein::HarnessError;
 use checkrein::contract::{PolicySource, Verdict};
-use checkrein::past::{Past, PastCall, Suggestion, suggest};
+use checkrein::past::{Past, Suggestion, suggest};
 use checkrein::policy::fixtures::{self, Fixtures, Judge};
 use checkrein::policy::{Models, Source, floor, foreign_tools};
 use serde_json::json;
 
-use super::diff::sessions;
+use super::diff::{name, sessions};
 use super::{read, source};
 use crate::arguments::PolicySuggest;
 use crate::context::Context;
@@ -59,10 +59,6 @@ pub(super) fn run(arguments: &PolicySuggest, context: &Context) -> Result<u8, Ha
         Some(path) if !found.is_empty() => add(arguments, path, &found, context),
         _ => Ok(0),
     }
-}
-
-fn name(call: &PastCall) -> String {
-    format!("{} {}  {} {}", call.session, call.call, call.tool, call_in_a_line(&call.args))
 }
 
 /// Calls as comments, so that the whole print is a policy.
