@@ -114,6 +114,7 @@ impl Context {
         let home = StateFolder::open(&self.state)?;
         let store = checkrein::open_journal(&home)?;
         Ok(Harness {
+            launcher: env::current_exe().ok(),
             store,
             home,
             policies: self.policies()?,

@@ -16,6 +16,10 @@ use crate::context::Context;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // Before anything else: a launcher has one thread and no business with arguments.
+    if let Some(code) = checkrein::launch_if_asked(std::env::args_os()) {
+        return code;
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

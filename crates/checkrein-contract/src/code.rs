@@ -42,6 +42,8 @@ codes! {
     AskRestsOn = "ASK_RESTS_ON",
     /// The rules allow it, but nothing here can confine what runs.
     AskUnconfined = "ASK_UNCONFINED",
+    /// The rules allow it, what runs can not be confined here, and the task demands that it is.
+    DeniedUnconfined = "DENIED_UNCONFINED",
     /// A hook asks for a person's yes.
     AskHook = "ASK_HOOK",
 

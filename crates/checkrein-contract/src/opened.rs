@@ -52,7 +52,13 @@ pub struct SessionOpened {
     pub place: Place,
     /// How what runs is confined: the sandbox's own words.
     pub confinement: String,
-    /// Somebody said that programs may run unconfined: who or what (`task file`, `--unconfined`).
+    /// Programs are confined to what was granted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confined: bool,
+    /// What can not be confined is refused, not asked about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confinement_required: bool,
+    /// Somebody said that programs may run unconfined: who or what (`--unconfined`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfined_by: Option<String>,
     /// Values that policies may name, such as `{spill}`.

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use checkrein_contract::{ApprovalId, Call, CallKind, Digest, Effect, Facts, Foreseen, Place, Question, Verdict};
+use checkrein_contract::{
+    ApprovalId, Call, CallKind, Decision, Digest, Effect, EffectWord, Facts, Foreseen, Place, Question, Verdict, Winner,
+};
 use checkrein_policy::{Policy, decide};
 
 use crate::registry::Entry;
@@ -77,15 +79,51 @@ impl Grant {
     /// Whether a file met while walking a granted tree may be read. `real` is absolute, without links. The policy is asked
     /// about each; a secret inside a tree that may be read is left out.
     pub fn may_read(&self, real: &str) -> bool {
-        let foreseen = Foreseen { effects: vec![Effect::read(real)], ..Foreseen::default() };
-        // What the call was judged by holds for each file of it, such as whether names fold case there.
-        let mut facts = self.facts.clone();
-        facts.add(Question::RealPath { path: real.to_owned() }, Some(real.into()));
-        match decide(&self.policy, &foreseen, &facts).verdict {
+        match self.judged(Effect::read(real), real).verdict {
             Verdict::Allow => true,
             Verdict::Ask => self.by_person,
             Verdict::Deny => false,
         }
+    }
+
+    /// Whether a rule keeps this file out of a tree that is given to be read.
+    pub fn is_kept_from_reading(&self, real: &str) -> bool {
+        self.is_kept(Effect::read(real), real)
+    }
+
+    /// Whether a rule keeps this file from being changed in a tree that is given to be written.
+    pub fn is_kept_from_writing(&self, real: &str) -> bool {
+        self.is_kept(Effect::write(real), real)
+    }
+
+    /// Whether the rules alone allow writing there, whoever approved the call.
+    pub fn rules_allow_writing(&self, real: &str) -> bool {
+        self.judged(Effect::write(real), real).verdict == Verdict::Allow
+    }
+
+    /// The patterns of paths that some rule asks about or denies for this word.
+    pub fn guarded(&self, word: EffectWord) -> Vec<String> {
+        self.policy.guarded(word)
+    }
+
+    /// Whether some rule says no, or wants to be asked and nobody was: what no rule speaks of is not kept from a tree
+    /// that was given.
+    fn is_kept(&self, effect: Effect, real: &str) -> bool {
+        let decision = self.judged(effect, real);
+        let by_rule = decision.trace.iter().any(|step| matches!(step.winner, Winner::Rule(_)));
+        match decision.verdict {
+            Verdict::Allow => false,
+            Verdict::Ask => by_rule && !self.by_person,
+            Verdict::Deny => by_rule,
+        }
+    }
+
+    fn judged(&self, effect: Effect, real: &str) -> Decision {
+        let foreseen = Foreseen { effects: vec![effect], ..Foreseen::default() };
+        // What the call was judged by holds for each file of it, such as whether names fold case there.
+        let mut facts = self.facts.clone();
+        facts.add(Question::RealPath { path: real.to_owned() }, Some(real.into()));
+        decide(&self.policy, &foreseen, &facts)
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Scene<'a> {
     pub by_harness: bool,
     /// Somebody said that programs may run unconfined.
     pub unconfined_allowed: bool,
+    /// What can not be confined is refused, not asked about.
+    pub confinement_required: bool,
 }
 
 impl Scene<'_> {

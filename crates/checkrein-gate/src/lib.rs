@@ -31,9 +31,9 @@ pub use approvals::RecordedApproval;
 pub use approved::{Approved, Grant};
 pub use gate::{Gate, Scene, call_digest};
 pub use ports::{
-    After, AnyTool, Around, Before, Captured, Clock, CommandSpec, Concurrency, Definition, Enforcement, FactSource,
-    Failure, Guard, GuardView, Hook, HookFailure, Next, RecordFailure, Recorder, Rendered, RunContext, RunOutput,
-    Sandbox, SandboxFailure, Shown, Spill, Tool, Typed, input_schema, output_schema,
+    After, AnyTool, Around, Before, Captured, Clock, CommandSpec, Concurrency, Definition, Denial, Enforcement,
+    FactSource, Failure, Guard, GuardView, Hook, HookFailure, Next, RecordFailure, Recorder, Rendered, RunContext,
+    RunOutput, Sandbox, SandboxFailure, Shown, Spill, Tool, Typed, input_schema, output_schema,
 };
 pub use redact::{RedactingStream, redact_text, redact_value};
 pub use registry::{Registry, RegistryError};

@@ -15,6 +15,7 @@ pub fn remedy(code: Code) -> &'static str {
         Code::AskNotUnderstood => "Say it in plain words: name programs, options and paths instead of computing them.",
         Code::AskRestsOn => "A person decides, since what this would run is not what the rule was written for.",
         Code::AskUnconfined => "A person decides; or run with `--unconfined` where you trust the programs.",
+        Code::DeniedUnconfined => "Do without the program: this machine can not hold it to what was granted.",
         Code::NeedsInput => "Answer with `checkrein resume SESSION --answer TEXT`.",
         Code::Denied => "Do not try it in other words. Reach the goal another way, or say what is missing.",
         Code::DeniedByHook | Code::DeniedByGuard => {
@@ -38,11 +39,11 @@ pub fn remedy(code: Code) -> &'static str {
         Code::ApprovalOtherSession => "Ask for approval in this session.",
         Code::ApprovalStale => "What was approved has changed. Propose the call again; a person will be asked anew.",
         Code::ToolTimeout => "Do less in one call, or give the tool a longer limit if it takes one.",
+        Code::ToolNotStarted => "It did not run. Call it again if it is still needed.",
         Code::ToolFailed => "Read the message, correct the cause, then call again.",
         Code::ToolPanicked | Code::InvalidToolOutput | Code::HookFailed => {
             "This is a defect of the tool, not of your call. Use another tool, or say so in your answer."
         }
-        Code::ToolNotStarted => "It did not run. Call it again if it is still needed.",
         Code::ToolOutcomeUnknown => {
             "It may or may not have happened. Look at the state first; do not simply repeat it."
         }

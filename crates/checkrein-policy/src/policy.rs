@@ -112,8 +112,8 @@ impl Policy {
         questions
     }
 
-    /// The patterns of paths that some rule asks about or denies.
-    fn guarded(&self, word: EffectWord) -> Vec<String> {
+    /// The patterns of paths that some rule asks about or denies for this word.
+    pub fn guarded(&self, word: EffectWord) -> Vec<String> {
         let rules = self.layers.iter().flat_map(|layer| &layer.rules);
         let guards = rules.filter(|rule| rule.word == word && rule.verdict != Verdict::Allow);
         let mut patterns: Vec<String> = guards.flat_map(|rule| rule.matcher.patterns()).cloned().collect();

@@ -46,6 +46,20 @@ pub(crate) fn clean(host: Vec<(String, String)>) -> Vec<(String, String)> {
     host.into_iter().filter(|(name, _)| passes(name)).collect()
 }
 
+/// Variables that keep programs from writing where they need not.
+const QUIET: &[(&str, &str)] = &[("GIT_OPTIONAL_LOCKS", "0"), ("TMPDIR", "/tmp")];
+
+/// The environment of one confined program: the host's, what keeps it quiet, and what its call adds.
+pub(crate) fn with(host: &[(String, String)], added: &[(String, String)]) -> Vec<(String, String)> {
+    let quiet = QUIET.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let mut env: Vec<(String, String)> = host.to_vec();
+    for (name, value) in quiet.chain(added.iter().cloned()) {
+        env.retain(|(there, _)| *there != name);
+        env.push((name, value));
+    }
+    env
+}
+
 fn passes(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let listed = PASS.contains(&name) || PASS_PREFIXES.iter().any(|prefix| name.starts_with(prefix));

@@ -5,12 +5,23 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod capture;
+mod confined;
 mod environment;
 mod group;
+mod host;
 mod itself;
+mod launcher;
+mod plan;
+mod probe;
+mod running;
 mod unconfined;
+mod view;
 mod watch;
 
 pub use capture::MAX_SPILL_BYTES;
+pub use confined::{Confined, Settings};
 pub use itself::{ask_itself, within};
+pub use launcher::launch_if_asked;
+pub use plan::Layer;
+pub use probe::{Found, Lack};
 pub use unconfined::Unconfined;

@@ -2,21 +2,16 @@
 //! whole group; it does not restrict files, network or processes.
 
 use std::io::ErrorKind;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::process::Stdio;
-use std::time::Duration;
 
 use checkrein_contract::BoxFuture;
 use checkrein_gate::{Approved, CommandSpec, Enforcement, RunOutput, Sandbox, SandboxFailure};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
-use crate::capture::Capture;
 use crate::environment;
-use crate::group::Group;
-use crate::watch::{Pumps, watch};
+use crate::running::to_its_end;
 
 /// Runs programs with the rights of this process. Needs a tokio runtime with I/O and time.
 ///
@@ -38,27 +33,8 @@ impl Unconfined {
         if cancel.is_cancelled() {
             return Ok(RunOutput { cancelled: true, ..RunOutput::default() });
         }
-        let mut child = self.spawn(&spec)?;
-        let group = Group::led_by(child.id());
-        let (stdout_spill, stderr_spill) = spec.spill.unzip();
-        let mut stdout = Capture::new(spec.keep_bytes, stdout_spill);
-        let mut stderr = Capture::new(spec.keep_bytes, stderr_spill);
-        let ended = {
-            let (out, err) = (child.stdout.take(), child.stderr.take());
-            let mut reading = pin!(async {
-                tokio::join!(stdout.fill(out), stderr.fill(err));
-            });
-            let limit = Duration::from_millis(spec.timeout_ms);
-            watch(&mut child, group, Pumps::new(reading.as_mut()), limit, cancel).await
-        };
-        Ok(RunOutput {
-            exit: ended.status.and_then(|status| status.code()),
-            signal: ended.status.and_then(|status| status.signal()),
-            timed_out: ended.timed_out,
-            cancelled: ended.cancelled,
-            stdout: stdout.finish(),
-            stderr: stderr.finish(),
-        })
+        let child = self.spawn(&spec)?;
+        Ok(to_its_end(child, spec, cancel).await)
     }
 
     fn spawn(&self, spec: &CommandSpec) -> Result<Child, SandboxFailure> {
@@ -103,6 +79,8 @@ impl Sandbox for Unconfined {
     fn enforcement(&self) -> Enforcement {
         Enforcement {
             confines: false,
+            hides: false,
+            hosts: false,
             words: "programs run unconfined: files, network and processes are not restricted".to_owned(),
         }
     }

@@ -61,7 +61,12 @@ pub struct NoPrograms {
 
 impl Sandbox for NoPrograms {
     fn enforcement(&self) -> Enforcement {
-        Enforcement { confines: self.confines, words: "nothing runs here".to_owned() }
+        Enforcement {
+            confines: self.confines,
+            hides: self.confines,
+            hosts: self.confines,
+            words: "nothing runs here".to_owned(),
+        }
     }
 
     fn run<'a>(

@@ -41,6 +41,8 @@ pub struct World {
     pub seen: BTreeMap<String, Option<Digest>>,
     /// Whether programs may run although nothing confines them.
     pub unconfined_allowed: bool,
+    /// What can not be confined is refused.
+    pub confinement_required: bool,
     /// Whether the harness itself calls, not the model.
     pub by_harness: bool,
     /// The session.
@@ -79,6 +81,7 @@ impl World {
             failures: BTreeMap::new(),
             seen: BTreeMap::new(),
             unconfined_allowed: false,
+            confinement_required: false,
             by_harness: false,
             session: SessionId::new("s-1"),
             place,
@@ -114,6 +117,7 @@ impl World {
             failures: &self.failures,
             by_harness: self.by_harness,
             unconfined_allowed: self.unconfined_allowed,
+            confinement_required: self.confinement_required,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use checkrein_contract::Code;
-use checkrein_gate::{Approved, Captured, CommandSpec, Failure, RunContext, RunOutput, SandboxFailure};
+use checkrein_gate::{Approved, Captured, CommandSpec, Denial, Failure, RunContext, RunOutput, SandboxFailure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -87,6 +87,25 @@ pub(crate) async fn run(
             Err(Failure::new(Code::SandboxUnavailable, what).because(error))
         }
     }
+}
+
+/// Refusals that are told in words; the value holds them all.
+const MOST_REFUSALS: usize = 5;
+
+/// What the sandbox refused, a line each, and what a person would have to allow.
+pub(crate) fn refusals(denied: &[Denial]) -> Vec<String> {
+    let mut lines: Vec<String> = denied
+        .iter()
+        .take(MOST_REFUSALS)
+        .map(|denial| {
+            let Denial { kind, target } = denial;
+            format!("not granted, so refused: {kind} {}", printable::one_line(target))
+        })
+        .collect();
+    if denied.len() > MOST_REFUSALS {
+        lines.push(format!("and {} more were refused", denied.len() - MOST_REFUSALS));
+    }
+    lines
 }
 
 /// How a program ended, in words; `None` for a clean end.

@@ -103,6 +103,7 @@ fn harness(folder: &TempDir, turns: u32, store: Option<Arc<dyn EventStore>>) -> 
         ..Extensions::default()
     };
     Harness {
+        launcher: None,
         store: store.unwrap_or_else(|| checkrein::open_journal(&home).expect("a journal")),
         home,
         policies: PolicyFiles::default(),

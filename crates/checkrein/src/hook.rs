@@ -140,6 +140,8 @@ impl Watch<'_> {
             place,
             confinement: format!("what {name} itself confines"),
             unconfined_by: None,
+            confinement_required: false,
+            confined: false,
             variables: vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())],
         })
     }

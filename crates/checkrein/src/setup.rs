@@ -9,6 +9,7 @@ use checkrein_facts::HostFacts;
 use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Recorder, Registry, Sandbox};
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
+use checkrein_sandbox::{Confined, Settings, Unconfined};
 use checkrein_session::recover;
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +38,9 @@ pub struct Harness {
     pub store: Arc<dyn EventStore>,
     /// Policies of the machine and of the person.
     pub policies: PolicyFiles,
+    /// This program, where it calls [`launch_if_asked`](crate::launch_if_asked) first of all: programs are then confined
+    /// by starting it again. Without one nothing confines them, and each is asked about.
+    pub launcher: Option<PathBuf>,
     /// The host's environment, from which programs get a small part.
     pub environment: Vec<(String, String)>,
     /// The person's home folder.
@@ -111,9 +115,8 @@ impl Harness {
         check_tool_names(&policy, &known)?;
         let context = checkrein_context::policy(&task.context.0, &task.context.1)
             .map_err(|error| HarnessError::Task(error.to_string()))?;
-        let sandbox = self.sandbox();
-        let unconfined_by =
-            if options.unconfined { Some("--unconfined".to_owned()) } else { task.unconfined_by.clone() };
+        let unconfined_by = options.unconfined.then(|| "--unconfined".to_owned());
+        let sandbox = self.sandbox(unconfined_by.is_some());
         let opened = SessionOpened {
             session: session.clone(),
             harness: env!("CARGO_PKG_VERSION").to_owned(),
@@ -135,7 +138,9 @@ impl Harness {
             verify: task.verify.clone(),
             place,
             confinement: sandbox.enforcement().words,
+            confined: sandbox.enforcement().confines,
             unconfined_by,
+            confinement_required: task.confinement_required,
             variables,
         };
         let taken = self.home.take(&session)?;
@@ -195,7 +200,8 @@ impl Harness {
             let text = checkrein_gate::redact_text(&text).into_owned();
             log.record(Actor::Person(person), Body::Input { call: Some(call), text })?;
         }
-        let gate = self.gate(registry, policy, self.sandbox(), spill.clone(), log.began_ms());
+        let sandbox = self.sandbox(opened.unconfined_by.is_some());
+        let gate = self.gate(registry, policy, sandbox, spill.clone(), log.began_ms());
         Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
     }
 
@@ -247,8 +253,22 @@ impl Harness {
         }
     }
 
-    fn sandbox(&self) -> Arc<dyn Sandbox> {
-        Arc::new(checkrein_sandbox::Unconfined::new(self.environment.clone()))
+    fn sandbox(&self, unconfined: bool) -> Arc<dyn Sandbox> {
+        match &self.launcher {
+            Some(launcher) if !unconfined => Arc::new(Confined::new(self.confinement(launcher))),
+            _ => Arc::new(Unconfined::new(self.environment.clone())),
+        }
+    }
+
+    fn confinement(&self, launcher: &Path) -> Settings {
+        Settings {
+            launcher: launcher.to_owned(),
+            env: self.environment.clone(),
+            home: self.person_home.clone(),
+            // What a tree holds does not depend on when the session began.
+            facts: Arc::new(HostFacts::since(0)),
+            without: Vec::new(),
+        }
     }
 
     fn new_session_id(&self) -> SessionId {

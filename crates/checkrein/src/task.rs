@@ -50,8 +50,8 @@ pub struct Task {
     pub budget: Budget,
     /// What must hold before `completed`.
     pub verify: Vec<Check>,
-    /// Who said that programs may run unconfined.
-    pub unconfined_by: Option<String>,
+    /// What can not be confined is refused, not asked about.
+    pub confinement_required: bool,
     /// The context policy: name and numbers.
     pub context: (String, Value),
 }

@@ -85,6 +85,7 @@ impl Live {
         }
         match &opened.unconfined_by {
             Some(by) => self.line(&format!("{YELLOW}note{YELLOW:#}: {} (allowed by: {by})", opened.confinement)),
+            None if opened.confined => self.line(&format!("{DIM}{}{DIM:#}", printable(&opened.confinement))),
             None => self.line(&format!("{YELLOW}note{YELLOW:#}: {}; each is asked about", opened.confinement)),
         }
         if !self.streams {

@@ -71,7 +71,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let desk = Desk::new();
-        desk.task(SCRIPT, POLICY, "workspace = \"copy\"\nsandbox = \"off\"\ntools = [\"bash\", \"write\", \"note\"]\n");
+        desk.task(SCRIPT, POLICY, "workspace = \"copy\"\ntools = [\"bash\", \"write\", \"note\"]\n");
         desk.write("task/append.sh", "echo \"$1\" >> ledger.txt\n");
         desk.write(
             "task/tools/note.toml",

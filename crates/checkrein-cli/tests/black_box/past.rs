@@ -61,7 +61,7 @@ fn worked(desk: &Desk) -> String {
         _ = writeln!(script, "  {last},\n]");
     }
     script.push_str("[[step]]\ntext = \"done\"\n");
-    let more = "sandbox = \"off\"\ntools = [\"bash\", \"read\", \"write\"]\n[budget]\nsteps = 100\ncalls = 1000\ntokens = 9000000\n";
+    let more = "tools = [\"bash\", \"read\", \"write\"]\n[budget]\nsteps = 100\ncalls = 1000\ntokens = 9000000\n";
     let task = desk.task(&script, OLD, more);
     desk.write("task/a.txt", "b\na\n");
     desk.write("task/out/kept", "");

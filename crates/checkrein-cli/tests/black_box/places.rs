@@ -117,7 +117,7 @@ fn a_disk_that_runs_full() {
     let desk = Desk::new();
     let Some(mount) = Mount::new(&desk, "400k") else { return };
     let script = "version = 1\n[[step]]\nrepeat = 12\ncalls = [{ tool = \"bash\", args = { command = \"sh append.sh\" } }]\n[[step]]\ntext = \"done\"\n";
-    let task = desk.task(script, POLICY, "sandbox = \"off\"\n[budget]\ntokens = 10000000\n");
+    let task = desk.task(script, POLICY, "[budget]\ntokens = 10000000\n");
     desk.write(
         "task/append.sh",
         "n=$(cat ledger.txt 2>/dev/null | wc -l)\necho \"$n\" >> ledger.txt\nseq \"$n\" 8000\n",
@@ -173,7 +173,7 @@ fn two_processes_on_one_session() {
         "decision = \"ask\"\nreason = \"the task\"\neffect = \"run\"",
         1,
     );
-    let task = desk.task(script, &ask, "sandbox = \"off\"\n");
+    let task = desk.task(script, &ask, "");
     // The first to get here waits for a word on the pipe; the second would leave its own line.
     desk.write("task/append.sh", "echo here >> ledger.txt\nread word < pipe\n");
     assert!(Command::new("mkfifo").arg(desk.path("task/pipe")).status().unwrap().success());

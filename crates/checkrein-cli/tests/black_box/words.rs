@@ -54,16 +54,19 @@ fn a_policy_that_is_found_only_tightens() {
     assert_eq!(fs::read_to_string(desk.path("b.txt")).unwrap(), "x");
 }
 
-/// What may run is asked about where nothing confines it, unless a person says otherwise for this run.
+/// What may run is confined, unless a person says otherwise for this run; each session says which.
 #[test]
-fn an_allowed_program_is_asked_about_unless_somebody_says_otherwise() {
+fn an_allowed_program_is_confined_unless_somebody_says_otherwise() {
     let desk = Desk::new();
     let script = "version = 1\n[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"touch made\" } }]\n[[step]]\ntext = \"done\"\n";
     let policy = "version = 1\n[[rule]]\nid = \"touch\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nwords = [\"touch\"]\n[[rule]]\nid = \"times\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"write\"\npaths = [\"{root}/**\"]\n";
     let task = desk.task(script, policy, "");
-    let asked = desk.json(["run".as_ref(), task.as_os_str()]);
-    assert_eq!((asked.status(), asked.of("decision")[0]["code"].as_str()), ("needs_approval", Some("ASK_UNCONFINED")));
-    assert!(!desk.path("task/made").exists());
+    let confined = desk.json(["run".as_ref(), task.as_os_str()]);
+    assert_eq!((confined.status(), confined.of("decision")[0]["code"].as_str()), ("completed", Some("ALLOWED")));
+    assert!(desk.path("task/made").exists());
+    let shown = desk.run(["show", &confined.session()]);
+    assert!(shown.out.contains("programs are confined to what was granted"), "{}", shown.out);
+    fs::remove_file(desk.path("task/made")).unwrap();
     let said = desk.json(["run".as_ref(), task.as_os_str(), "--unconfined".as_ref()]);
     assert_eq!(said.status(), "completed");
     assert!(desk.path("task/made").exists());

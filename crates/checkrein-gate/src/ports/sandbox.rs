@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use checkrein_contract::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
@@ -11,8 +13,12 @@ use crate::Approved;
 /// What a sandbox holds back on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enforcement {
-    /// Programs can reach only what was granted.
+    /// Programs can reach only what was granted, a folder at a time.
     pub confines: bool,
+    /// Within a folder that was granted, secrets are hidden and control files can not be changed.
+    pub hides: bool,
+    /// Of what is outside this machine, programs can reach only the hosts that were granted.
+    pub hosts: bool,
     /// In words, for the session's first line and the journal.
     pub words: String,
 }
@@ -60,6 +66,17 @@ pub struct RunOutput {
     pub stdout: Captured,
     /// Standard error.
     pub stderr: Captured,
+    /// What the sandbox refused, in the order it was met, each once. Seen by the sandbox, not guessed from words.
+    pub denied: Vec<Denial>,
+}
+
+/// Something that a program tried and was not granted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Denial {
+    /// `write`, `delete`, `metadata` or `connect`: the effect that a rule would have to allow.
+    pub kind: String,
+    /// The real path, or the address with its port.
+    pub target: String,
 }
 
 /// The program could not be started. Never used for a program that ran and failed.

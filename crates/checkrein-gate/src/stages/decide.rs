@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use checkrein_contract::{Code, Decision, Facts, Question, TraceStep, Verdict, Winner, digest_json};
+use checkrein_contract::{Code, Decision, Deed, Effect, Facts, Question, TraceStep, Verdict, Winner, digest_json};
 use checkrein_policy::Policy;
 use serde_json::json;
 
@@ -24,11 +24,15 @@ pub(crate) fn decide(
     let definition = entry.tool.definition();
     if decision.verdict == Verdict::Allow
         && entry.tool.runs_programs(&call.args)
-        && !enforcement.confines
         && !scene.unconfined_allowed
+        && let Some(lack) = lack(enforcement, &effects)
     {
-        let reason = format!("the rules allow it, but nothing here confines what runs ({})", enforcement.words);
-        tighten(&mut decision, Verdict::Ask, Code::AskUnconfined, reason, Winner::Unconfined);
+        let reason = format!("the rules allow it, but {lack} ({})", enforcement.words);
+        if scene.confinement_required {
+            tighten(&mut decision, Verdict::Deny, Code::DeniedUnconfined, reason, Winner::Unconfined);
+        } else {
+            tighten(&mut decision, Verdict::Ask, Code::AskUnconfined, reason, Winner::Unconfined);
+        }
     }
     for word in words {
         let (verdict, code) =
@@ -72,6 +76,21 @@ pub(crate) fn decide(
         policy: Arc::clone(policy),
         place: scene.place.clone(),
     }
+}
+
+/// What of a grant can not be enforced here, in words.
+fn lack(enforcement: &Enforcement, effects: &[Effect]) -> Option<&'static str> {
+    if !enforcement.confines {
+        return Some("nothing here confines what runs");
+    }
+    if !enforcement.hosts && effects.iter().any(|effect| matches!(effect, Effect::Connect(_))) {
+        return Some("nothing here holds a program to the hosts that it may reach");
+    }
+    let runs_code = effects.iter().any(|effect| match effect {
+        Effect::Run(run) => !run.modelled || run.deeds.contains(&Deed::Code),
+        _ => false,
+    });
+    (!enforcement.hides && runs_code).then_some("nothing here hides secrets from the code that it runs")
 }
 
 /// The answers that a yes rests on. Addresses are not among them: a name has others from one minute to the next, and the

@@ -131,6 +131,8 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         },
         confinement: "landlock 6, seccomp".to_owned(),
         unconfined_by: None,
+        confinement_required: false,
+        confined: false,
         variables: vec![("spill".to_owned(), world.spill.to_owned())],
     };
     let request = Body::Request {

@@ -1,13 +1,13 @@
 //! `bash`: a fresh shell for one command line. What it prints is bounded; how it ended is always said.
 
 use checkrein_contract::{BoxFuture, Code, Facts, Foreseen, Place};
-use checkrein_gate::{Approved, CommandSpec, Failure, Rendered, RunContext, Tool};
+use checkrein_gate::{Approved, CommandSpec, Denial, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::{Models, Scene, shell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::program::{KEEP_BYTES, Stream, ending, run};
+use crate::program::{KEEP_BYTES, Stream, ending, refusals, run};
 
 /// Time limit that a call has by itself, seconds.
 const DEFAULT_SECONDS: u64 = 120;
@@ -45,6 +45,9 @@ pub(crate) struct Output {
     timed_out: bool,
     stdout: Stream,
     stderr: Stream,
+    /// What the sandbox refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    denied: Vec<Denial>,
 }
 
 impl Tool for Bash {
@@ -102,6 +105,7 @@ impl Tool for Bash {
                 timed_out: ran.timed_out,
                 stdout: Stream::of(ran.stdout, KEEP_BYTES),
                 stderr: Stream::of(ran.stderr, KEEP_BYTES),
+                denied: ran.denied,
             })
         })
     }
@@ -121,6 +125,7 @@ impl Tool for Bash {
         line_break(&mut text);
         let mut facts = output.stdout.facts("stdout");
         facts.extend(output.stderr.facts("stderr"));
+        facts.extend(refusals(&output.denied));
         if output.timed_out {
             facts.push(format!("timed out: it was ended after {} s", input.timeout_s));
         }

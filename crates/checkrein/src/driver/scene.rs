@@ -19,6 +19,7 @@ pub(super) struct Snapshot {
     seen: Arc<BTreeMap<String, Option<Digest>>>,
     by_harness: bool,
     unconfined_allowed: bool,
+    confinement_required: bool,
 }
 
 impl Snapshot {
@@ -35,6 +36,7 @@ impl Snapshot {
             seen: state.seen(),
             by_harness,
             unconfined_allowed: opened.unconfined_by.is_some(),
+            confinement_required: opened.confinement_required,
         }
     }
 
@@ -48,6 +50,7 @@ impl Snapshot {
             failures: &self.failures,
             by_harness: self.by_harness,
             unconfined_allowed: self.unconfined_allowed,
+            confinement_required: self.confinement_required,
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) struct TaskFile {
     pub(super) on_ask: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) stop_on: Vec<StopOn>,
-    /// Until what runs is confined, a typed task folder may say that it may run without. Goes away with the sandbox.
+    /// `required`: what can not be confined is refused, not asked about.
     pub(super) sandbox: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) identity: BTreeMap<String, String>,

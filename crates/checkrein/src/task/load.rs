@@ -82,7 +82,7 @@ pub fn from_words(words: &str, project: &Path) -> Result<Task, HarnessError> {
         identity: Identity::default(),
         budget: Budget::default(),
         verify: Vec::new(),
-        unconfined_by: None,
+        confinement_required: false,
         context: ("keep_everything".to_owned(), Value::Object(Map::new())),
     })
 }
@@ -148,10 +148,10 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
         identity: Identity(file.identity),
         budget: file.budget,
         verify,
-        unconfined_by: match file.sandbox.as_ref().map(|s| (s.get_ref().as_str(), s)) {
-            None => None,
-            Some(("off", _)) => Some("task file".to_owned()),
-            Some((other, at)) => return Err(one_of(source, at, "sandbox", other, &["off"]).into()),
+        confinement_required: match file.sandbox.as_ref().map(|s| (s.get_ref().as_str(), s)) {
+            None => false,
+            Some(("required", _)) => true,
+            Some((other, at)) => return Err(one_of(source, at, "sandbox", other, &["required"]).into()),
         },
         context: loader.context(file.context.as_ref())?,
     })

@@ -219,6 +219,7 @@ impl Rig {
         };
         let store = checkrein::open_journal(&home).unwrap();
         let harness = Harness {
+            launcher: None,
             home,
             store,
             policies: PolicyFiles::default(),

@@ -1,0 +1,234 @@
+//! The backend that holds: each program runs in a view made from the grant of its call, without network, without a way
+//! to anybody outside, and is gone with all that it started when the call is over.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use checkrein_contract::{BoxFuture, Effect};
+use checkrein_gate::{Approved, CommandSpec, Denial, Enforcement, FactSource, RunOutput, Sandbox, SandboxFailure};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+use crate::environment;
+use crate::host::{Host, shown};
+use crate::launcher::WORD;
+use crate::plan::{Layer, Limits, Node, NodeKind, Plan, Report};
+use crate::probe::{Found, probe};
+use crate::running::to_its_end;
+use crate::view::View;
+
+/// What the host brings.
+pub struct Settings {
+    /// This very program, or another that calls [`launch_if_asked`](crate::launch_if_asked) first of all.
+    pub launcher: PathBuf,
+    /// The host's environment; what is on the list of names that may pass is kept.
+    pub env: Vec<(String, String)>,
+    /// The person's home, whose things are not given.
+    pub home: PathBuf,
+    /// Who knows what a tree holds.
+    pub facts: Arc<dyn FactSource>,
+    /// Layers to leave out, to see what the others hold. None, in earnest.
+    pub without: Vec<Layer>,
+}
+
+/// Runs programs confined to what their call was granted. Needs a tokio runtime with I/O and time.
+pub struct Confined {
+    launcher: PathBuf,
+    host: Host,
+    facts: Arc<dyn FactSource>,
+    found: Found,
+}
+
+impl Confined {
+    /// Looks at the machine, and tries which layers hold here.
+    pub fn new(settings: Settings) -> Self {
+        let host = Host::look(environment::clean(settings.env), &settings.home);
+        let found = probe(&settings.launcher, &host, &settings.without);
+        Self { launcher: settings.launcher, host, facts: settings.facts, found }
+    }
+
+    /// What it is made of here.
+    pub fn found(&self) -> &Found {
+        &self.found
+    }
+
+    async fn execute(
+        &self,
+        approved: &Approved,
+        mut spec: CommandSpec,
+        cancel: &CancellationToken,
+    ) -> Result<RunOutput, SandboxFailure> {
+        if cancel.is_cancelled() {
+            return Ok(RunOutput { cancelled: true, ..RunOutput::default() });
+        }
+        let not_started = |reason: String| SandboxFailure::NotStarted { reason };
+        if let Some(broken) = &self.found.broken {
+            return Err(not_started(broken.clone()));
+        }
+        let mut env = environment::with(&self.host.env, &spec.env);
+        let program = locate(&mut spec, &env)?;
+        let cwd = spec.cwd.canonicalize().map_err(|error| {
+            not_started(format!("the working directory {} is no folder: {error}", spec.cwd.display()))
+        })?;
+        let mut layers = self.found.layers;
+        // Until hosts can be told apart on the way out, a call that may connect has the host's network, and only a
+        // person lets it: see `Enforcement::hosts`.
+        if approved.grant().effects().iter().any(|effect| matches!(effect, Effect::Connect(_))) {
+            layers.network = false;
+        }
+        let mut view =
+            View::of(approved.grant(), &self.host, &*self.facts, layers.namespaces).await.map_err(not_started)?;
+        self.give_program(&mut view, &program);
+        let temporary = if layers.namespaces { None } else { Some(temporary(&mut view, &mut env)?) };
+        let argv = std::mem::take(&mut spec.argv);
+        let seconds = spec.timeout_ms / 1_000;
+        let plan = Plan {
+            program: shown(&program),
+            argv,
+            cwd: shown(&cwd),
+            env,
+            view,
+            limits: Limits::usual(seconds),
+            layers,
+        };
+        let output = self.carry_out(&plan, spec, cancel).await;
+        drop(temporary);
+        output
+    }
+
+    /// A program that the host names may lie anywhere: it is given with its folder, where its parts are, unless that is
+    /// the person's home or holds it.
+    fn give_program(&self, view: &mut Vec<Node>, program: &Path) {
+        let innermost = view.iter().filter(|node| program.starts_with(&node.at)).max_by_key(|node| node.at.len());
+        if innermost.is_some_and(|node| matches!(node.kind, NodeKind::Read | NodeKind::Write | NodeKind::Layered)) {
+            return;
+        }
+        let folder = program.parent().filter(|folder| !self.host.home.starts_with(folder));
+        view.push(Node { at: shown(folder.unwrap_or(program)), kind: NodeKind::Read });
+        view.sort_by(|a, b| a.at.cmp(&b.at));
+    }
+
+    async fn carry_out(
+        &self,
+        plan: &Plan,
+        spec: CommandSpec,
+        cancel: &CancellationToken,
+    ) -> Result<RunOutput, SandboxFailure> {
+        let not_started =
+            |what: &str, error: std::io::Error| SandboxFailure::NotStarted { reason: format!("{what}: {error}") };
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(|e| not_started("no socket", e))?;
+        ours.set_nonblocking(true).map_err(|e| not_started("no socket", e))?;
+        let mut ours = UnixStream::from_std(ours).map_err(|e| not_started("no socket", e))?;
+        let mut line = serde_json::to_vec(plan).map_err(|e| not_started("no plan", e.into()))?;
+        line.push(b'\n');
+        let mut command = Command::new(&self.launcher);
+        command.arg(WORD).env_clear().stdin(Stdio::from(OwnedFd::from(theirs)));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+        let child = command.spawn().map_err(|e| not_started("the launcher could not be started", e))?;
+        // The command holds the other end of the socket, and would keep it open.
+        drop(command);
+        let talking = async {
+            let mut reports = Vec::new();
+            if ours.write_all(&line).await.is_ok() {
+                let mut lines = BufReader::new(&mut ours).lines();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    reports.extend(serde_json::from_str::<Report>(&line).ok());
+                }
+            }
+            reports
+        };
+        let (mut output, reports) = tokio::join!(to_its_end(child, spec, cancel), talking);
+        // How the launcher ended says nothing of the program.
+        (output.exit, output.signal) = (None, None);
+        let mut told = false;
+        for report in reports {
+            match report {
+                Report::Ready { .. } => {}
+                Report::Denied { kind, target } => output.denied.push(Denial { kind, target }),
+                Report::Exited(code) if !told => (told, output.exit) = (true, Some(code)),
+                Report::Killed(signal) if !told => (told, output.signal) = (true, Some(signal)),
+                Report::Exited(_) | Report::Killed(_) => {}
+                Report::Failed { reason, .. } => return Err(SandboxFailure::NotStarted { reason }),
+                Report::NotStarted { errno } => return Err(unstarted(plan, errno)),
+            }
+        }
+        if !told && !output.timed_out && !output.cancelled {
+            return Err(SandboxFailure::NotStarted { reason: "the launcher ended without a word".to_owned() });
+        }
+        if !told {
+            output.signal = Some(KILLED);
+        }
+        Ok(output)
+    }
+}
+
+/// The signal that nobody can ignore.
+const KILLED: i32 = 9;
+
+fn unstarted(plan: &Plan, errno: i32) -> SandboxFailure {
+    let name = plan.argv.first().cloned().unwrap_or_default();
+    let error = std::io::Error::from_raw_os_error(errno);
+    match error.kind() {
+        // The file is there, so it is what its first line asks for that is not.
+        std::io::ErrorKind::NotFound if Path::new(&plan.program).exists() => {
+            SandboxFailure::NotStarted { reason: format!("the interpreter of `{name}` is missing") }
+        }
+        std::io::ErrorKind::NotFound => SandboxFailure::NoProgram { program: name },
+        _ => SandboxFailure::NotStarted { reason: error.to_string() },
+    }
+}
+
+/// The program's file: named with a path from the working directory, else found on the search path.
+fn locate(spec: &mut CommandSpec, env: &[(String, String)]) -> Result<PathBuf, SandboxFailure> {
+    let Some(name) = spec.argv.first().cloned() else {
+        return Err(SandboxFailure::NotStarted { reason: "no program was named".to_owned() });
+    };
+    let real = |path: PathBuf| path.canonicalize().ok().filter(|path| path.is_file());
+    let missing = || SandboxFailure::NoProgram { program: name.clone() };
+    if name.contains('/') {
+        return real(spec.cwd.join(&name)).ok_or_else(missing);
+    }
+    let paths = env.iter().find(|(variable, _)| variable == "PATH").map_or("", |(_, value)| value.as_str());
+    let executable = |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
+    let found = std::env::split_paths(OsStr::new(paths)).map(|folder| folder.join(&name)).find(executable);
+    // A program that looks at its own name is called by the name it was found under.
+    found.ok_or_else(missing)
+}
+
+/// A folder for temporary files where none can begin empty in the place of the host's.
+fn temporary(view: &mut Vec<Node>, env: &mut Vec<(String, String)>) -> Result<tempfile::TempDir, SandboxFailure> {
+    let folder = tempfile::Builder::new()
+        .prefix("checkrein-")
+        .tempdir()
+        .map_err(|error| SandboxFailure::NotStarted { reason: format!("no folder for temporary files: {error}") })?;
+    let path = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
+    env.retain(|(name, _)| name != "TMPDIR");
+    env.push(("TMPDIR".to_owned(), shown(&path)));
+    view.push(Node { at: shown(&path), kind: NodeKind::Write });
+    Ok(folder)
+}
+
+impl Sandbox for Confined {
+    fn enforcement(&self) -> Enforcement {
+        Enforcement {
+            confines: self.found.confines(),
+            hides: self.found.has(Layer::Namespaces),
+            hosts: false,
+            words: self.found.words(),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        approved: &'a Approved,
+        command: CommandSpec,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<RunOutput, SandboxFailure>> {
+        Box::pin(self.execute(approved, command, cancel))
+    }
+}

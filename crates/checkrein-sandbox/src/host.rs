@@ -1,0 +1,159 @@
+//! What this machine has for every program: the system, tool chains, and where the person's own things are. It only
+//! looks; what a call is granted comes on top, in `view`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::plan::NodeKind;
+
+/// Folders of the system. A link among them stays one.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/var/lib/dpkg",
+    "/var/lib/apt",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+    "/run/current-system",
+];
+/// Files of the system that are nobody's business, also where it is root that runs.
+const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssl/private",
+    "/etc/krb5.keytab",
+    "/etc/NetworkManager/system-connections",
+    "/etc/wireguard",
+    "/etc/docker",
+    "/etc/kubernetes",
+    "/etc/rancher",
+];
+/// Folders below a home where tool chains live, and settings that tools read.
+const TOOLCHAINS: &[&str] = &[
+    ".cargo",
+    ".rustup",
+    ".nvm",
+    ".volta",
+    ".fnm",
+    ".pyenv",
+    ".rbenv",
+    ".sdkman",
+    ".asdf",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".deno",
+    ".bun",
+    "go",
+    ".gitconfig",
+    ".config/git",
+    ".npmrc",
+];
+/// Variables that name a folder where a tool chain lives.
+const TOOLCHAIN_VARIABLES: &[&str] = &[
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "NVM_DIR",
+    "GOROOT",
+    "GOPATH",
+    "GOMODCACHE",
+    "JAVA_HOME",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "DOTNET_ROOT",
+    "PNPM_HOME",
+    "GEM_HOME",
+    "M2_HOME",
+    "MAVEN_HOME",
+];
+/// What tool chains keep besides programs: names below their folder, and below a home.
+const KEPT_SECRETS: &[&str] = &["credentials", "credentials.toml", ".npmrc", "settings-security.xml"];
+
+/// The machine, as it is when a session begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    /// The environment of every program.
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) home: PathBuf,
+    /// Places that every program has.
+    pub(crate) places: BTreeMap<String, NodeKind>,
+}
+
+impl Host {
+    /// Looks around. The environment is clean already.
+    pub(crate) fn look(env: Vec<(String, String)>, home: &Path) -> Self {
+        let mut places = BTreeMap::new();
+        for path in SYSTEM {
+            match fs::read_link(path) {
+                Ok(target) => {
+                    places.insert((*path).to_owned(), NodeKind::Link(target.to_string_lossy().into_owned()));
+                }
+                Err(_) if Path::new(path).is_dir() => {
+                    places.insert((*path).to_owned(), NodeKind::Read);
+                }
+                Err(_) => {}
+            }
+        }
+        let keys = fs::read_dir("/etc/ssh").into_iter().flatten().flatten().map(|entry| entry.path());
+        let keys = keys.filter(|path| path.to_string_lossy().ends_with("_key"));
+        for path in SYSTEM_SECRETS.iter().map(PathBuf::from).chain(keys).filter(|path| path.exists()) {
+            places.insert(shown(&path), NodeKind::Hidden);
+        }
+        let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+        let named = |variable: &&str| env.iter().find(|(name, _)| name == variable).map(|(_, value)| value.clone());
+        let paths = named(&"PATH").unwrap_or_default();
+        let mut folders: Vec<PathBuf> = TOOLCHAIN_VARIABLES.iter().filter_map(named).map(PathBuf::from).collect();
+        folders.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
+        folders.extend(std::env::split_paths(&paths));
+        for folder in folders.into_iter().filter(|folder| folder.is_absolute()) {
+            let Ok(real) = folder.canonicalize() else { continue };
+            // A variable that names a whole home, or everything, names no tool chain.
+            if home.starts_with(&real) {
+                continue;
+            }
+            for secret in KEPT_SECRETS.iter().map(|name| real.join(name)).filter(|path| path.is_file()) {
+                places.insert(shown(&secret), NodeKind::Hidden);
+            }
+            if folder != real && !is_below(&places, &folder) {
+                places.insert(shown(&folder), NodeKind::Link(shown(&real)));
+            }
+            if real.file_name().is_some_and(|name| KEPT_SECRETS.iter().any(|secret| name == *secret)) {
+                places.insert(shown(&real), NodeKind::Hidden);
+            } else if !is_below(&places, &real) {
+                // A tool chain keeps what it fetched and its locks beside its programs.
+                let kind = if real.is_dir() && real.parent().is_some() { NodeKind::Layered } else { NodeKind::Read };
+                places.insert(shown(&real), kind);
+            }
+        }
+        Self { env, home, places }
+    }
+}
+
+/// Whether a place that is given whole holds this one.
+fn is_below(places: &BTreeMap<String, NodeKind>, path: &Path) -> bool {
+    path.ancestors().any(|above| {
+        matches!(
+            places.get(above.to_string_lossy().as_ref()),
+            Some(NodeKind::Read | NodeKind::Layered | NodeKind::Link(_))
+        )
+    })
+}
+
+pub(crate) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

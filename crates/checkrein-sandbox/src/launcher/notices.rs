@@ -1,0 +1,285 @@
+//! Truth about refusals: each call that changes something by its path, or connects, is looked at here before the kernel
+//! carries it out. What the view does not give is refused, and told with its true target; all else goes on, under every
+//! other layer. What a call names lies in the caller's memory, where another thread may change it meanwhile: so this
+//! layer tells and refuses, but nothing that the others give is held by it alone.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{IoSliceMut, Read as _, Seek as _, SeekFrom};
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+use super::Reports;
+use super::raw::{self, Notice};
+use crate::plan::{Node, NodeKind, Plan, Report};
+
+/// Different refusals that are told of one run.
+const MOST_TOLD: usize = 64;
+/// Longest path that the kernel takes, bytes.
+const LONGEST_PATH: usize = 4096;
+
+pub(super) struct Notices {
+    listener: OwnedFd,
+    view: Vec<Node>,
+    network: bool,
+    told: BTreeSet<(String, String)>,
+}
+
+/// What a call would do.
+enum Would {
+    Change(Vec<(&'static str, PathBuf)>),
+    Connect(Target),
+}
+
+enum Target {
+    Internet(SocketAddr),
+    Socket(PathBuf),
+    Other,
+}
+
+impl Notices {
+    /// Takes what the program's process sends when its filter is in place; `None` when it could not be.
+    pub(super) fn received(from: &UnixStream, plan: &Plan) -> Option<Self> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0_u8];
+        recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC).ok()?;
+        let listener = control.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+            _ => None,
+        })?;
+        Some(Self { listener, view: plan.view.clone(), network: plan.layers.network, told: BTreeSet::new() })
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+
+    /// Looks at one call and answers it.
+    pub(super) fn answer_one(&mut self, reports: &Reports) {
+        let Some(notice) = raw::take_notice(self.fd()) else { return };
+        let would = read(&notice);
+        // Its process may have gone, and another have its number: then what was read is somebody else's.
+        if !raw::still_waits(self.fd(), notice.id) {
+            return;
+        }
+        let error = match would {
+            // What can not be read is refused by the kernel as well, or held by the other layers.
+            None => None,
+            Some(Would::Change(paths)) => {
+                let refused = paths.into_iter().find(|(_, path)| !self.may_change(path));
+                refused.map(|(kind, path)| {
+                    self.tell(reports, kind, &path.to_string_lossy());
+                    libc::EACCES
+                })
+            }
+            Some(Would::Connect(target)) => self.refused_connection(target).map(|target| {
+                self.tell(reports, "connect", &target);
+                libc::EACCES
+            }),
+        };
+        raw::answer(self.fd(), notice.id, error);
+    }
+
+    fn tell(&mut self, reports: &Reports, kind: &str, target: &str) {
+        let refusal = (kind.to_owned(), target.to_owned());
+        if self.told.len() < MOST_TOLD && self.told.insert(refusal) {
+            reports.tell(&Report::Denied { kind: kind.to_owned(), target: target.to_owned() });
+        }
+    }
+
+    /// Whether the view gives this path to be changed: as the innermost place that holds it says.
+    fn may_change(&self, path: &Path) -> bool {
+        if path.starts_with("/dev") || path.starts_with("/proc") {
+            // Its own devices, and what the kernel shows of processes: the view decides there.
+            return true;
+        }
+        let holds = self.view.iter().filter(|node| path.starts_with(&node.at));
+        let innermost = holds.max_by_key(|node| node.at.len());
+        innermost.is_some_and(|node| matches!(node.kind, NodeKind::Write | NodeKind::Private | NodeKind::Layered))
+    }
+
+    /// What is not to be connected to.
+    fn refused_connection(&self, target: Target) -> Option<String> {
+        match target {
+            // In a network namespace of its own, its own loopback is there for it.
+            Target::Internet(to) => (!self.network || !is_loopback(to.ip())).then(|| to.to_string()),
+            // What is not there can not be connected to, and the kernel says so.
+            Target::Socket(path) => {
+                (path.exists() && !self.may_change(&path)).then(|| path.to_string_lossy().into_owned())
+            }
+            Target::Other => None,
+        }
+    }
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback() || address.is_unspecified()
+}
+
+/// What a call would do, read from its caller's memory.
+fn read(notice: &Notice) -> Option<Would> {
+    let at = |folder: usize, path: usize, follows: bool| {
+        let folder = notice.arguments.get(folder).copied().unwrap_or(0);
+        named(notice, Some(folder), *notice.arguments.get(path)?, follows)
+    };
+    let plain = |path: usize, follows: bool| named(notice, None, *notice.arguments.get(path)?, follows);
+    let flag = |argument: usize, flag: i32| {
+        notice.arguments.get(argument).is_some_and(|flags| flags & u64::from(flag.cast_unsigned()) != 0)
+    };
+    let follows_at = |argument: usize| !flag(argument, libc::AT_SYMLINK_NOFOLLOW);
+    let changes = match notice.call {
+        libc::SYS_openat => vec![("write", at(0, 1, !flag(2, libc::O_NOFOLLOW))?)],
+        libc::SYS_openat2 => {
+            let how = memory(notice.pid, *notice.arguments.get(2)?, 8)?;
+            let flags = u64::from_ne_bytes(how.try_into().ok()?);
+            let changing = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC).cast_unsigned();
+            if flags & u64::from(changing) == 0 {
+                return None;
+            }
+            vec![("write", at(0, 1, flags & u64::from(libc::O_NOFOLLOW.cast_unsigned()) == 0)?)]
+        }
+        libc::SYS_truncate => vec![("write", plain(0, true)?)],
+        libc::SYS_mkdirat | libc::SYS_mknodat => vec![("write", at(0, 1, false)?)],
+        libc::SYS_unlinkat => vec![("delete", at(0, 1, false)?)],
+        libc::SYS_renameat | libc::SYS_renameat2 => vec![("delete", at(0, 1, false)?), ("write", at(2, 3, false)?)],
+        libc::SYS_linkat => vec![("write", at(0, 1, false)?), ("write", at(2, 3, false)?)],
+        libc::SYS_symlinkat => vec![("write", at(1, 2, false)?)],
+        libc::SYS_fchmodat => vec![("metadata", at(0, 1, true)?)],
+        libc::SYS_fchmodat2 | libc::SYS_utimensat => vec![("metadata", at(0, 1, follows_at(3))?)],
+        libc::SYS_fchownat => vec![("metadata", at(0, 1, follows_at(4))?)],
+        libc::SYS_setxattr | libc::SYS_removexattr => vec![("metadata", plain(0, true)?)],
+        libc::SYS_lsetxattr | libc::SYS_lremovexattr => vec![("metadata", plain(0, false)?)],
+        libc::SYS_connect => return Some(Would::Connect(target(notice)?)),
+        #[cfg(target_arch = "x86_64")]
+        call => old_call(call, &plain, flag(1, libc::O_NOFOLLOW))?,
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => return None,
+    };
+    Some(Would::Change(changes))
+}
+
+/// The calls of old, without a folder to start from.
+#[cfg(target_arch = "x86_64")]
+fn old_call(
+    call: i64,
+    plain: &dyn Fn(usize, bool) -> Option<PathBuf>,
+    no_follow: bool,
+) -> Option<Vec<(&'static str, PathBuf)>> {
+    Some(match call {
+        libc::SYS_open => vec![("write", plain(0, !no_follow)?)],
+        libc::SYS_creat => vec![("write", plain(0, true)?)],
+        libc::SYS_mkdir | libc::SYS_mknod => vec![("write", plain(0, false)?)],
+        libc::SYS_rmdir | libc::SYS_unlink => vec![("delete", plain(0, false)?)],
+        libc::SYS_rename => vec![("delete", plain(0, false)?), ("write", plain(1, false)?)],
+        libc::SYS_link => vec![("write", plain(0, false)?), ("write", plain(1, false)?)],
+        libc::SYS_symlink => vec![("write", plain(1, false)?)],
+        libc::SYS_lchown => vec![("metadata", plain(0, false)?)],
+        libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => vec![("metadata", plain(0, true)?)],
+        libc::SYS_futimesat => vec![("metadata", plain(1, true)?)],
+        _ => return None,
+    })
+}
+
+/// The real path that a call names. `None` for none at all (an open file is meant), and for one that can not be.
+fn named(notice: &Notice, folder: Option<u64>, address: u64, follows: bool) -> Option<PathBuf> {
+    let bytes = text(notice.pid, address)?;
+    let written = PathBuf::from(String::from_utf8(bytes).ok()?);
+    if written.as_os_str().is_empty() {
+        return None;
+    }
+    let pid = notice.pid;
+    let start = || match folder.map(|folder| (folder & 0xffff_ffff) as u32).map(u32::cast_signed) {
+        Some(number) if number != libc::AT_FDCWD => fs::read_link(format!("/proc/{pid}/fd/{number}")).ok(),
+        _ => fs::read_link(format!("/proc/{pid}/cwd")).ok(),
+    };
+    let whole = if written.is_absolute() { written } else { start()?.join(written) };
+    Some(real(&own_links(&whole, pid), follows))
+}
+
+/// "Self" below `/proc` is whoever asks: here the caller.
+fn own_links(path: &Path, pid: i32) -> PathBuf {
+    match path.strip_prefix("/proc/self").or_else(|_| path.strip_prefix("/proc/thread-self")) {
+        Ok(rest) => Path::new(&format!("/proc/{pid}")).join(rest),
+        Err(_) => path.to_owned(),
+    }
+}
+
+/// Without links and dots, as far as it is there. The last part is kept as it is where it is not followed.
+fn real(path: &Path, follows: bool) -> PathBuf {
+    if follows && let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let (Some(parent), Some(Component::Normal(name))) = (path.parent(), path.components().next_back()) else {
+        return path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    };
+    let parent = parent.canonicalize().unwrap_or_else(|_| real(parent, true));
+    let whole = parent.join(name);
+    match fs::read_link(&whole) {
+        // It leads to what is not there yet: that is what would be made.
+        Ok(target) if follows => real(&parent.join(target), false),
+        _ => whole,
+    }
+}
+
+fn target(notice: &Notice) -> Option<Target> {
+    let [_, address, length, ..] = notice.arguments;
+    let length = usize::try_from(length).ok()?.min(128);
+    let bytes = memory(notice.pid, address, length)?;
+    let family = i32::from(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));
+    let port = || Some(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?));
+    Some(match family {
+        libc::AF_INET => {
+            let address: [u8; 4] = bytes.get(4..8)?.try_into().ok()?;
+            Target::Internet(SocketAddr::new(Ipv4Addr::from(address).into(), port()?))
+        }
+        libc::AF_INET6 => {
+            let address: [u8; 16] = bytes.get(8..24)?.try_into().ok()?;
+            Target::Internet(SocketAddr::new(Ipv6Addr::from(address).into(), port()?))
+        }
+        libc::AF_UNIX => {
+            let name = bytes.get(2..)?;
+            let name = name.split(|byte| *byte == 0).next()?;
+            // A name without a file is held by the network namespace and by Landlock.
+            if name.is_empty() {
+                return Some(Target::Other);
+            }
+            let written = PathBuf::from(String::from_utf8(name.to_vec()).ok()?);
+            let pid = notice.pid;
+            let whole = match written.is_absolute() {
+                true => written,
+                false => fs::read_link(format!("/proc/{pid}/cwd")).ok()?.join(written),
+            };
+            Target::Socket(real(&own_links(&whole, pid), true))
+        }
+        _ => Target::Other,
+    })
+}
+
+fn text(pid: i32, address: u64) -> Option<Vec<u8>> {
+    let mut bytes = memory(pid, address, LONGEST_PATH)?;
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    bytes.truncate(end);
+    Some(bytes)
+}
+
+/// What lies there, up to so many bytes; less where the mapping ends.
+fn memory(pid: i32, address: u64, most: usize) -> Option<Vec<u8>> {
+    let mut file = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+    file.seek(SeekFrom::Start(address)).ok()?;
+    let mut bytes = vec![0_u8; most];
+    let mut filled = 0;
+    while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {
+        match file.read(room) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    (filled > 0).then_some(bytes)
+}

@@ -1,0 +1,194 @@
+//! What the harness tells the launcher, and what the launcher tells back: plain data, written as JSON lines. It does
+//! nothing; the harness makes a [`Plan`] from a grant, the launcher carries it out to the letter or not at all.
+
+use serde::{Deserialize, Serialize};
+
+/// One program to run, and all that it may reach.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// The program as it is found, and its words; the first is what it is called by.
+    pub(crate) program: String,
+    pub(crate) argv: Vec<String>,
+    /// Absolute, real, and in the view.
+    pub(crate) cwd: String,
+    /// The whole environment.
+    pub(crate) env: Vec<(String, String)>,
+    /// What there is, parents before what lies in them.
+    pub(crate) view: Vec<Node>,
+    pub(crate) limits: Limits,
+    pub(crate) layers: Layers,
+}
+
+/// One place of the file system as the program sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Node {
+    /// Absolute real path without dot segments.
+    pub(crate) at: String,
+    pub(crate) kind: NodeKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NodeKind {
+    /// The host's own, to be read and run.
+    Read,
+    /// The host's own, to be changed.
+    Write,
+    /// The host's own, of which only names may be learnt.
+    List,
+    /// The host's own, whose changes are private to the call and end with it.
+    Layered,
+    /// An empty file or folder in the place of what is there.
+    Hidden,
+    /// A folder that begins empty and ends with the call.
+    Private,
+    /// A link, as the host has it.
+    Link(String),
+}
+
+/// Limits of each process, where nothing better is to be had. See `docs/sandbox.md` for where the numbers come from.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Limits {
+    /// Private writable memory of one process, bytes.
+    pub(crate) data_bytes: u64,
+    /// Largest file, bytes.
+    pub(crate) file_bytes: u64,
+    pub(crate) open_files: u64,
+    pub(crate) processes: u64,
+    /// Processor time of one process, seconds.
+    pub(crate) cpu_seconds: u64,
+    /// Room in each private folder, bytes.
+    pub(crate) private_bytes: u64,
+}
+
+/// The layers, each on or off. A layer that is on is there or the program does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each layer is there or not, by itself")]
+pub(crate) struct Layers {
+    /// Own user, mount, process and IPC namespaces: only what is in the view is there.
+    pub(crate) namespaces: bool,
+    /// A network namespace with nothing but its own loopback.
+    pub(crate) network: bool,
+    /// Landlock, at the newest version that kernel and library both know.
+    pub(crate) landlock: bool,
+    /// The filter of system calls.
+    pub(crate) calls: bool,
+    /// Calls that change something or connect are looked at before they are carried out, and what is refused is told.
+    pub(crate) notices: bool,
+}
+
+impl Layers {
+    pub(crate) const ALL: Self = Self { namespaces: true, network: true, landlock: true, calls: true, notices: true };
+
+    /// The same without one of them.
+    pub(crate) fn without(mut self, layer: Layer) -> Self {
+        match layer {
+            Layer::Namespaces => {
+                self.namespaces = false;
+                // A network namespace comes with a user namespace, or not at all.
+                self.network = false;
+            }
+            Layer::Network => self.network = false,
+            Layer::Landlock => self.landlock = false,
+            Layer::Calls => self.calls = false,
+            Layer::Notices => self.notices = false,
+        }
+        self
+    }
+
+    pub(crate) fn has(self, layer: Layer) -> bool {
+        match layer {
+            Layer::Namespaces => self.namespaces,
+            Layer::Network => self.network,
+            Layer::Landlock => self.landlock,
+            Layer::Calls => self.calls,
+            Layer::Notices => self.notices,
+        }
+    }
+}
+
+/// One of the layers that hold a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// Own user, mount, process and IPC namespaces: what was not granted is not there.
+    Namespaces,
+    /// Own network namespace: no way out.
+    Network,
+    /// Landlock: files, signals and abstract sockets.
+    Landlock,
+    /// The filter of system calls.
+    Calls,
+    /// Notices of calls, so that what is refused is told.
+    Notices,
+}
+
+impl Layer {
+    /// All of them, the outermost first.
+    pub const ALL: [Self; 5] = [Self::Namespaces, Self::Network, Self::Landlock, Self::Calls, Self::Notices];
+
+    /// Its name in words and pages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Network => "network",
+            Self::Landlock => "landlock",
+            Self::Calls => "calls",
+            Self::Notices => "notices",
+        }
+    }
+}
+
+/// What the launcher tells, a line each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Report {
+    /// The program is about to run, with all layers in place. The version of Landlock; 0 for none.
+    Ready {
+        landlock: i32,
+    },
+    /// Something was refused.
+    Denied {
+        kind: String,
+        target: String,
+    },
+    /// The program ended.
+    Exited(i32),
+    Killed(i32),
+    /// It could not be confined as the plan says, and did not run.
+    Failed {
+        layer: Option<Layer>,
+        reason: String,
+    },
+    /// It was confined, but could not be started: the number of the operating system's error.
+    NotStarted {
+        errno: i32,
+    },
+}
+
+impl Limits {
+    /// What a program of a call with this time limit gets.
+    ///
+    /// Half the machine's memory for one process, and a quarter for each private folder; files of up to 16 GiB, more
+    /// than a build makes; as many open files as servers usually set; 4,096 processes, some ten times what a parallel
+    /// build on a large machine has at once; processor time for every core throughout the call.
+    pub(crate) fn usual(seconds: u64) -> Self {
+        let memory = memory_bytes().unwrap_or(8 << 30);
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+        Self {
+            data_bytes: memory / 2,
+            file_bytes: 16 << 30,
+            open_files: 65_536,
+            processes: 4_096,
+            cpu_seconds: seconds.saturating_mul(cores).saturating_add(60),
+            private_bytes: memory / 4,
+        }
+    }
+}
+
+/// Memory of the machine.
+fn memory_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
+}

@@ -1,0 +1,38 @@
+//! A started program until its end, whoever started it and how: streams, time limit, cancellation.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::pin::pin;
+use std::time::Duration;
+
+use checkrein_gate::{CommandSpec, RunOutput};
+use tokio::process::Child;
+use tokio_util::sync::CancellationToken;
+
+use crate::capture::Capture;
+use crate::group::Group;
+use crate::watch::{Pumps, watch};
+
+/// Sees a program to its end. It leads its own process group, which is gone when this returns, or is dropped half way.
+pub(crate) async fn to_its_end(mut child: Child, spec: CommandSpec, cancel: &CancellationToken) -> RunOutput {
+    let group = Group::led_by(child.id());
+    let (stdout_spill, stderr_spill) = spec.spill.unzip();
+    let mut stdout = Capture::new(spec.keep_bytes, stdout_spill);
+    let mut stderr = Capture::new(spec.keep_bytes, stderr_spill);
+    let ended = {
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let mut reading = pin!(async {
+            tokio::join!(stdout.fill(out), stderr.fill(err));
+        });
+        let limit = Duration::from_millis(spec.timeout_ms);
+        watch(&mut child, group, Pumps::new(reading.as_mut()), limit, cancel).await
+    };
+    RunOutput {
+        exit: ended.status.and_then(|status| status.code()),
+        signal: ended.status.and_then(|status| status.signal()),
+        timed_out: ended.timed_out,
+        cancelled: ended.cancelled,
+        stdout: stdout.finish(),
+        stderr: stderr.finish(),
+        denied: Vec::new(),
+    }
+}

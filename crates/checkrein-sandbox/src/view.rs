@@ -1,0 +1,335 @@
+//! From a grant to a view: what of the file system a call's programs see, and what of that they may change. Names that
+//! were judged are looked up by their real paths; what was not granted is not there, or can not be changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+
+use checkrein_contract::{Deed, Effect, EffectWord, Finding, Question, Run, Tree};
+use checkrein_gate::{FactSource, Grant};
+
+use crate::host::{Host, shown};
+use crate::plan::{Node, NodeKind};
+
+/// Neighbours of a file that is granted, at most: each is held by a mount of its own.
+const MOST_NEIGHBOURS: usize = 4_000;
+/// Folders with files for a short time.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+/// What in a project is code or configuration that others run later, or the harness's own.
+const CONTROL: &[&str] = &[".git/hooks", ".git/config", ".git/info/attributes", ".checkrein"];
+
+/// What is said of a place counts over what is said of it with a smaller one of these.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    Given,
+    Named,
+    Changed,
+    Held,
+    Hidden,
+}
+
+/// The view that one call is given.
+pub(crate) struct View<'a> {
+    grant: &'a Grant,
+    root: PathBuf,
+    places: BTreeMap<String, (Weight, NodeKind)>,
+    /// Paths that were granted to be changed, so not held as neighbours.
+    changed: BTreeSet<PathBuf>,
+    /// Folders that may be changed with all that is in them.
+    whole: BTreeSet<PathBuf>,
+}
+
+impl<'a> View<'a> {
+    /// Makes it. `private` says whether folders can begin empty here: without that the person's own things are simply
+    /// not given.
+    ///
+    /// # Errors
+    /// Why it can not be told what the view must hide.
+    pub(crate) async fn of(
+        grant: &'a Grant,
+        host: &'a Host,
+        facts: &dyn FactSource,
+        private: bool,
+    ) -> Result<Vec<Node>, String> {
+        let root = PathBuf::from(&grant.place().root);
+        let root = root.canonicalize().unwrap_or(root);
+        let mut view = Self { grant, root, places: BTreeMap::new(), changed: BTreeSet::new(), whole: BTreeSet::new() };
+        if private {
+            for folder in TEMPORARY.iter().map(PathBuf::from).chain([host.home.clone()]) {
+                if folder.is_dir() && folder.parent().is_some() && !folder.is_symlink() {
+                    view.put(&folder, Weight::Given, NodeKind::Private);
+                }
+            }
+        }
+        for (path, kind) in &host.places {
+            let weight = if *kind == NodeKind::Hidden { Weight::Hidden } else { Weight::Given };
+            view.put(Path::new(path), weight, kind.clone());
+        }
+        let root = view.root.clone();
+        view.put(&root, Weight::Named, NodeKind::Read);
+        // What is given whole comes first: nothing in it has to be held for the sake of a neighbour.
+        for effect in grant.effects() {
+            view.whole(effect);
+        }
+        for effect in grant.effects() {
+            view.part(effect);
+        }
+        view.hide_and_hold(facts).await?;
+        Ok(view.places.into_iter().map(|(at, (_, kind))| Node { at, kind }).collect())
+    }
+
+    fn put(&mut self, path: &Path, weight: Weight, kind: NodeKind) {
+        let place = self.places.entry(shown(path)).or_insert_with(|| (weight, kind.clone()));
+        if weight >= place.0 {
+            *place = (weight, kind);
+        }
+    }
+
+    fn real(&self, written: &str) -> PathBuf {
+        PathBuf::from(self.grant.real_path(written))
+    }
+
+    fn whole(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Write { path, glob: true, .. } | Effect::Delete { path, glob: true, .. } => {
+                let folder = fixed_part(path);
+                if folder.is_dir() {
+                    self.change_whole(&folder);
+                }
+            }
+            Effect::Write { path, .. } => {
+                let real = self.real(path);
+                if real.is_dir() {
+                    self.change_whole(&real);
+                }
+            }
+            Effect::Run(run) => self.run(run),
+            // A tool of the host, declared by it: its program works where the call does. One that declares what it
+            // writes is held to that.
+            Effect::Tool { .. } if !self.changes_files() => {
+                let root = self.root.clone();
+                self.change_whole(&root);
+            }
+            _ => {}
+        }
+    }
+
+    fn part(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Read { path, glob } => {
+                let real = if *glob { fixed_part(path) } else { self.real(path) };
+                self.read(&real, NodeKind::Read);
+            }
+            Effect::ReadTree(tree) => {
+                let real = self.real(&tree.root);
+                self.read(&real, NodeKind::Read);
+            }
+            Effect::List { path, glob, .. } => {
+                let real = if *glob { fixed_part(path) } else { self.real(path) };
+                self.read(&real, NodeKind::List);
+            }
+            Effect::Write { path, glob: false, .. } | Effect::Delete { path, glob: false, .. } => {
+                let real = self.real(path);
+                self.change_one(&real);
+            }
+            Effect::Metadata { path, glob } => {
+                let real = if *glob { fixed_part(path) } else { self.real(path) };
+                if real.exists() {
+                    self.put(&real, Weight::Changed, NodeKind::Write);
+                }
+            }
+            Effect::Run(run) => {
+                for path in &run.own.writes {
+                    let real = self.real(path);
+                    if real.starts_with(&self.root) {
+                        self.change_one(&real);
+                    }
+                }
+            }
+            Effect::Write { .. }
+            | Effect::Delete { .. }
+            | Effect::Tool { .. }
+            | Effect::Connect(_)
+            | Effect::Unknown { .. } => {}
+        }
+    }
+
+    fn changes_files(&self) -> bool {
+        let words = [EffectWord::Write, EffectWord::Delete, EffectWord::Metadata];
+        self.grant.effects().iter().any(|effect| words.contains(&effect.word()))
+    }
+
+    /// Gives something to be read, unless a place around it is given already.
+    fn read(&mut self, path: &Path, kind: NodeKind) {
+        let given = path.ancestors().find_map(|above| self.places.get(shown(above).as_str()));
+        let is_given =
+            matches!(given, Some((_, NodeKind::Read | NodeKind::Write | NodeKind::Layered | NodeKind::Link(_))));
+        // The top of everything is made of the places below it.
+        if !is_given
+            && path.exists()
+            && path.parent().is_some()
+            && !path.starts_with("/proc")
+            && !path.starts_with("/dev")
+        {
+            self.put(path, Weight::Named, kind);
+        }
+    }
+
+    fn run(&mut self, run: &Run) {
+        for path in &run.own.reads {
+            let real = self.real(path);
+            self.read(&real, NodeKind::Read);
+        }
+        for path in &run.own.writes {
+            let real = self.real(path);
+            if real.starts_with(&self.root) && real.is_dir() {
+                self.change_whole(&real);
+            } else if !real.starts_with(&self.root) {
+                self.keep_apart(&real);
+            }
+        }
+        if run.program.starts_with('/') {
+            let real = self.real(&run.program);
+            self.read(&real, NodeKind::Read);
+        }
+        if !run.modelled || run.deeds.contains(&Deed::Code) {
+            self.change_by_rules();
+        }
+    }
+
+    /// What a program keeps outside the project: it may change it, and the changes are its own.
+    fn keep_apart(&mut self, real: &Path) {
+        let place = |above: &&Path| self.places.get(shown(above).as_str()).map(|(_, kind)| kind.clone());
+        let given = real.ancestors().find(|above| matches!(place(above), Some(NodeKind::Read | NodeKind::Layered)));
+        let folder = given.map(Path::to_owned).or_else(|| real.is_dir().then(|| real.to_owned()));
+        if let Some(folder) = folder.filter(|folder| folder.is_dir() && !self.root.starts_with(folder)) {
+            self.put(&folder, Weight::Changed, NodeKind::Layered);
+        }
+    }
+
+    /// What the rules let anybody write, a program that runs the project's code may write as well.
+    fn change_by_rules(&mut self) {
+        let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let folders =
+            folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
+        let folders: Vec<PathBuf> = folders.collect();
+        for folder in [self.root.clone()].into_iter().chain(folders) {
+            // A name that no rule knows: what is allowed for it is allowed for the folder.
+            let probe = folder.join("any-file-at-all");
+            if self.grant.rules_allow_writing(&shown(&probe)) {
+                self.change_whole(&folder);
+            }
+        }
+    }
+
+    fn change_whole(&mut self, folder: &Path) {
+        self.whole.insert(folder.to_owned());
+        self.put(folder, Weight::Changed, NodeKind::Write);
+    }
+
+    /// Gives one path to be made, changed, replaced or removed: its folder is given, and what else is in there is held.
+    fn change_one(&mut self, real: &Path) {
+        if real.starts_with("/dev") || real.starts_with("/proc") {
+            return;
+        }
+        self.changed.insert(real.to_owned());
+        if real.ancestors().any(|above| self.whole.contains(above)) {
+            return;
+        }
+        let folder = real.ancestors().skip(1).find(|folder| folder.is_dir());
+        let Some(folder) = folder.filter(|folder| folder.parent().is_some()) else { return };
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let entries: Vec<_> = entries.flatten().take(MOST_NEIGHBOURS + 1).collect();
+        if entries.len() > MOST_NEIGHBOURS {
+            // Too many to be held one by one: only the file as it is can be changed, not replaced.
+            if real.exists() {
+                self.put(real, Weight::Changed, NodeKind::Write);
+            }
+            return;
+        }
+        self.put(folder, Weight::Changed, NodeKind::Write);
+        for entry in entries {
+            let (path, kind) = (entry.path(), entry.file_type());
+            if kind.as_ref().is_ok_and(fs::FileType::is_symlink) || self.places.contains_key(shown(&path).as_str()) {
+                continue;
+            }
+            // A socket that can be seen can be connected to, whoever may write.
+            let hidden = kind.is_ok_and(|kind| kind.is_socket());
+            let kind = if hidden { NodeKind::Hidden } else { NodeKind::Read };
+            self.put(&path, Weight::Named, kind);
+        }
+    }
+
+    /// Takes out what is given too much: secrets in trees that may be read, control files in trees that may be changed.
+    async fn hide_and_hold(&mut self, facts: &dyn FactSource) -> Result<(), String> {
+        // A granted path is no neighbour of another one.
+        let changed: Vec<PathBuf> = self.changed.iter().cloned().collect();
+        for path in &changed {
+            if let Some((Weight::Named, NodeKind::Read)) = self.places.get(shown(path).as_str()) {
+                self.places.remove(shown(path).as_str());
+            }
+        }
+        let mut trees: BTreeSet<String> = BTreeSet::from([shown(&self.root)]);
+        let below = |path: &str, above: &str| Path::new(path).starts_with(above);
+        for (path, (weight, kind)) in &self.places {
+            let granted = *weight >= Weight::Named && matches!(kind, NodeKind::Read | NodeKind::Write);
+            if granted && Path::new(path).is_dir() && !trees.iter().any(|tree| below(path, tree)) {
+                trees.insert(path.clone());
+            }
+        }
+        let named: BTreeSet<PathBuf> =
+            self.grant.effects().iter().filter_map(Effect::path).map(|path| self.real(path)).collect();
+        for tree in trees {
+            for path in self.found(facts, &tree, EffectWord::Read).await? {
+                if !named.contains(Path::new(&path)) && self.grant.is_kept_from_reading(&path) {
+                    self.put(Path::new(&path), Weight::Hidden, NodeKind::Hidden);
+                }
+            }
+            if !self
+                .places
+                .iter()
+                .any(|(path, (_, kind))| *kind == NodeKind::Write && (below(path, &tree) || below(&tree, path)))
+            {
+                continue;
+            }
+            for path in self.found(facts, &tree, EffectWord::Write).await? {
+                if !changed.iter().any(|granted| Path::new(&path) == granted) && self.grant.is_kept_from_writing(&path)
+                {
+                    self.put(Path::new(&path), Weight::Held, NodeKind::Read);
+                }
+            }
+        }
+        let root = self.root.clone();
+        for path in CONTROL.iter().map(|name| root.join(name)).filter(|path| path.exists()) {
+            if !changed.contains(&path) {
+                self.put(&path, Weight::Held, NodeKind::Read);
+            }
+        }
+        Ok(())
+    }
+
+    /// What of a tree the rules speak of.
+    async fn found(&self, facts: &dyn FactSource, tree: &str, word: EffectWord) -> Result<Vec<String>, String> {
+        let patterns = self.grant.guarded(word);
+        let question = Question::Holds { tree: Tree { root: tree.to_owned(), ..Tree::default() }, patterns };
+        match facts.answer(&question).await {
+            Some(Finding::List(files)) => Ok(files),
+            Some(Finding::Text(_)) | None => Err(format!(
+                "what must be hidden in {tree} can not be told: there is too much in it, or a part can not be read"
+            )),
+        }
+    }
+}
+
+/// The folder in front of the first part of a pattern that is one.
+fn fixed_part(pattern: &str) -> PathBuf {
+    let mut fixed = PathBuf::from("/");
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        if part.contains(['*', '?', '[', '\\']) {
+            break;
+        }
+        fixed.push(part);
+    }
+    fixed
+}
