@@ -33,6 +33,8 @@ pub(crate) enum Command {
     /// The tools that ship
     #[command(subcommand)]
     Tools(Tools),
+    /// Try what confines programs on this machine
+    Doctor(Listing),
     /// The journal
     #[command(subcommand)]
     Journal(Journal),

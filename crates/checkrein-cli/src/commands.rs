@@ -2,6 +2,7 @@
 
 mod approvals;
 mod change;
+mod doctor;
 mod hook;
 mod journal;
 mod policy;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<u8, Harness
         Command::Approvals(arguments) => approvals::run(arguments, context),
         Command::Policy(arguments) => policy::run(arguments, context),
         Command::Tools(arguments) => tools::run(&arguments, context),
+        Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Journal(arguments) => journal::run(arguments, context),
         Command::Record(arguments) => record::run(&arguments, context),
         Command::Hook(arguments) => hook::run(&arguments, context),

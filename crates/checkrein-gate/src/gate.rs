@@ -79,8 +79,9 @@ impl Gate {
         let visible = stages::visible(proposed, &self.registry, scene)?;
         let valid = stages::validate(visible)?;
         let hooked = stages::hooks(valid, &self.hooks).await?;
-        let foreseen = stages::foresee(hooked, &self.policy, &*self.facts, scene.place).await;
-        Ok(stages::decide(foreseen, &self.policy, &self.guards, &self.sandbox.enforcement(), scene))
+        let enforcement = self.sandbox.enforcement();
+        let foreseen = stages::foresee(hooked, &self.policy, &*self.facts, scene.place, enforcement.hides).await;
+        Ok(stages::decide(foreseen, &self.policy, &self.guards, &enforcement, scene))
     }
 
     /// Runs a started call to its end: run, check output, render. Always gives a result.

@@ -18,6 +18,7 @@ mod approved;
 mod catch;
 mod detectors;
 mod gate;
+mod grant;
 pub mod guards;
 pub mod hooks;
 mod ports;
@@ -28,12 +29,13 @@ pub mod schema;
 mod stages;
 
 pub use approvals::RecordedApproval;
-pub use approved::{Approved, Grant};
+pub use approved::Approved;
 pub use gate::{Gate, Scene, call_digest};
+pub use grant::{CONTROL_FILES, Grant};
 pub use ports::{
-    After, AnyTool, Around, Before, Captured, Clock, CommandSpec, Concurrency, Definition, Denial, Enforcement,
-    FactSource, Failure, Guard, GuardView, Hook, HookFailure, Next, RecordFailure, Recorder, Rendered, RunContext,
-    RunOutput, Sandbox, SandboxFailure, Shown, Spill, Tool, Typed, input_schema, output_schema,
+    After, AnyTool, Around, Before, Captured, Clock, CommandSpec, Concurrency, Connected, Definition, Denial,
+    Enforcement, FactSource, Failure, Guard, GuardView, Hook, HookFailure, Next, RecordFailure, Recorder, Rendered,
+    RunContext, RunOutput, Sandbox, SandboxFailure, Shown, Spill, Tool, Typed, input_schema, output_schema,
 };
 pub use redact::{RedactingStream, redact_text, redact_value};
 pub use registry::{Registry, RegistryError};

@@ -24,7 +24,7 @@ pub use start::{Started, start};
 
 pub(crate) use check_output::check_output;
 pub(crate) use decide::decide;
-pub(crate) use foresee::{Foreseen, foresee};
+pub(crate) use foresee::{Foreseen, foresee, kept};
 pub(crate) use hooks::{Hooked, hooks};
 pub(crate) use render::render;
 pub(crate) use run::run;

@@ -186,7 +186,7 @@ fn path(rest: &str) -> String {
 pub(crate) const ADDRESS_KINDS: [&str; 5] = ["loopback", "private", "shared", "link-local", "reserved"];
 
 /// What kind of address this is; `None` for one of the public network.
-pub(crate) fn address_kind(address: IpAddr) -> Option<&'static str> {
+pub fn address_kind(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(v4) => ipv4_kind(v4),
         IpAddr::V6(v6) => {

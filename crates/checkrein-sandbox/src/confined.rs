@@ -2,23 +2,26 @@
 //! to anybody outside, and is gone with all that it started when the call is over.
 
 use std::ffi::OsStr;
+use std::future::pending;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use checkrein_contract::{BoxFuture, Effect};
-use checkrein_gate::{Approved, CommandSpec, Denial, Enforcement, FactSource, RunOutput, Sandbox, SandboxFailure};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::UnixStream;
+use checkrein_contract::BoxFuture;
+use checkrein_gate::{
+    Approved, CommandSpec, Denial, Enforcement, FactSource, Grant, RunOutput, Sandbox, SandboxFailure,
+};
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
+use crate::egress::{self, Told};
 use crate::environment;
 use crate::host::{Host, shown};
 use crate::launcher::WORD;
 use crate::plan::{Layer, Limits, Node, NodeKind, Plan, Report};
 use crate::probe::{Found, probe};
+use crate::reports::Reports;
 use crate::running::to_its_end;
 use crate::view::View;
 
@@ -39,7 +42,7 @@ pub struct Settings {
 /// Runs programs confined to what their call was granted. Needs a tokio runtime with I/O and time.
 pub struct Confined {
     launcher: PathBuf,
-    host: Host,
+    pub(crate) host: Host,
     facts: Arc<dyn FactSource>,
     found: Found,
 }
@@ -76,10 +79,14 @@ impl Confined {
             not_started(format!("the working directory {} is no folder: {error}", spec.cwd.display()))
         })?;
         let mut layers = self.found.layers;
-        // Until hosts can be told apart on the way out, a call that may connect has the host's network, and only a
-        // person lets it: see `Enforcement::hosts`.
-        if approved.grant().effects().iter().any(|effect| matches!(effect, Effect::Connect(_))) {
+        let connects = approved.grant().may_connect_somewhere();
+        let way_out = connects && layers.network;
+        if way_out {
+            env = environment::with(&env, &egress::variables(approved.grant()));
+        } else if connects {
+            // Nothing here tells hosts apart, as `enforcement` says: a person said yes to it all the same.
             layers.network = false;
+            layers.open_network = true;
         }
         let mut view =
             View::of(approved.grant(), &self.host, &*self.facts, layers.namespaces).await.map_err(not_started)?;
@@ -95,8 +102,9 @@ impl Confined {
             view,
             limits: Limits::usual(seconds),
             layers,
+            way_out,
         };
-        let output = self.carry_out(&plan, spec, cancel).await;
+        let output = self.carry_out(&plan, Some(approved.grant()), spec, cancel).await;
         drop(temporary);
         output
     }
@@ -113,42 +121,35 @@ impl Confined {
         view.sort_by(|a, b| a.at.cmp(&b.at));
     }
 
-    async fn carry_out(
+    /// Has the launcher carry a plan out. Without a grant nobody goes out, whatever the plan says.
+    pub(crate) async fn carry_out(
         &self,
         plan: &Plan,
+        grant: Option<&Grant>,
         spec: CommandSpec,
         cancel: &CancellationToken,
     ) -> Result<RunOutput, SandboxFailure> {
         let not_started =
             |what: &str, error: std::io::Error| SandboxFailure::NotStarted { reason: format!("{what}: {error}") };
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(|e| not_started("no socket", e))?;
-        ours.set_nonblocking(true).map_err(|e| not_started("no socket", e))?;
-        let mut ours = UnixStream::from_std(ours).map_err(|e| not_started("no socket", e))?;
-        let mut line = serde_json::to_vec(plan).map_err(|e| not_started("no plan", e.into()))?;
-        line.push(b'\n');
+        let mut reports = Reports::over(ours).map_err(|e| not_started("no socket", e))?;
         let mut command = Command::new(&self.launcher);
         command.arg(WORD).env_clear().stdin(Stdio::from(OwnedFd::from(theirs)));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
         let child = command.spawn().map_err(|e| not_started("the launcher could not be started", e))?;
         // The command holds the other end of the socket, and would keep it open.
         drop(command);
-        let talking = async {
-            let mut reports = Vec::new();
-            if ours.write_all(&line).await.is_ok() {
-                let mut lines = BufReader::new(&mut ours).lines();
-                while let Ok(Some(line)) = lines.next_line().await {
-                    reports.extend(serde_json::from_str::<Report>(&line).ok());
-                }
-            }
-            reports
-        };
-        let (mut output, reports) = tokio::join!(to_its_end(child, spec, cancel), talking);
+        let told = Mutex::new(Told::default());
+        let (mut output, reports) =
+            tokio::join!(to_its_end(child, spec, cancel), listen(&mut reports, plan, grant, &told));
+        let outside = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (output.connected, output.denied) = (outside.connected, outside.denied);
         // How the launcher ended says nothing of the program.
         (output.exit, output.signal) = (None, None);
         let mut told = false;
         for report in reports {
             match report {
-                Report::Ready { .. } => {}
+                Report::Ready { .. } | Report::WayOut => {}
                 Report::Denied { kind, target } => output.denied.push(Denial { kind, target }),
                 Report::Exited(code) if !told => (told, output.exit) = (true, Some(code)),
                 Report::Killed(signal) if !told => (told, output.signal) = (true, Some(signal)),
@@ -164,6 +165,34 @@ impl Confined {
             output.signal = Some(KILLED);
         }
         Ok(output)
+    }
+}
+
+/// Gives the plan, hears all reports, and serves the way out meanwhile.
+async fn listen(reports: &mut Reports, plan: &Plan, grant: Option<&Grant>, told: &Mutex<Told>) -> Vec<Report> {
+    let mut all = Vec::new();
+    if reports.give(plan).await.is_err() {
+        return all;
+    }
+    let mut serving = None;
+    loop {
+        let served = async {
+            match serving.as_mut() {
+                Some(serving) => serving.await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            report = reports.next() => match report {
+                Some(report) => all.push(report),
+                None => return all,
+            },
+            _ = served => serving = None,
+        }
+        if let Some((listener, grant)) = reports.take_listener().zip(grant) {
+            serving = Some(Box::pin(egress::serve(listener, grant, told)));
+        }
     }
 }
 
@@ -218,7 +247,7 @@ impl Sandbox for Confined {
         Enforcement {
             confines: self.found.confines(),
             hides: self.found.has(Layer::Namespaces),
-            hosts: false,
+            hosts: self.found.has(Layer::Network),
             words: self.found.words(),
         }
     }

@@ -14,12 +14,14 @@ mod program;
 mod raw;
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::fd::OwnedFd;
+use std::io::{BufRead as _, BufReader, IoSlice, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, set_parent_process_death_signal, waitpid};
 
 use crate::plan::{Layer, Plan, Report};
@@ -44,11 +46,22 @@ pub(crate) struct Broken {
 
 impl Broken {
     fn of(layer: Layer, what: &str) -> impl FnOnce(std::io::Error) -> Self {
-        move |error| Self { layer: Some(layer), reason: format!("{what}: {error}") }
+        move |error| Self { layer: Some(layer), reason: format!("{what}: {}", plainly(&error)) }
     }
 
     fn plain(what: &str) -> impl FnOnce(std::io::Error) -> Self {
         move |error| Self { layer: None, reason: format!("{what}: {error}") }
+    }
+}
+
+/// What the kernel says, and what it means where that is known.
+fn plainly(error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC) => "the limit of user namespaces is reached, or 0 (user.max_user_namespaces)".to_owned(),
+        Some(libc::EBUSY) => "somebody else takes them already".to_owned(),
+        Some(libc::EPERM) => "not permitted here".to_owned(),
+        Some(libc::ENOSYS) => "this kernel has no such call, or it is refused".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -63,9 +76,26 @@ impl Reports {
         _ = (&self.0).write_all(&line);
     }
 
+    /// Gives the harness something that is open here.
+    fn hand_over(&self, descriptor: &OwnedFd) -> std::io::Result<()> {
+        let mut line = serde_json::to_vec(&Report::WayOut)?;
+        line.push(b'\n');
+        hand_over(&self.0, &line, descriptor)
+    }
+
     fn broken(&self, broken: Broken) {
         self.tell(&Report::Failed { layer: broken.layer, reason: broken.reason });
     }
+}
+
+/// Sends something that is open here along with some bytes.
+fn hand_over(to: &UnixStream, bytes: &[u8], descriptor: &OwnedFd) -> std::io::Result<()> {
+    let descriptors = [descriptor.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(to, &[IoSlice::new(bytes)], &mut control, SendFlags::empty())?;
+    Ok(())
 }
 
 fn begin() -> std::io::Result<()> {
@@ -86,7 +116,7 @@ fn launch(plan: &Plan, reports: &Reports) -> Result<(), Broken> {
     let (told, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| Broken::plain("no pipe")(error.into()))?;
     let spaces = raw::Spaces { own: plan.layers.namespaces, network: plan.layers.network };
-    let child = match raw::fork_into(spaces).map_err(Broken::of(Layer::Namespaces, "no namespaces"))? {
+    let child = match raw::fork_into(spaces).map_err(Broken::of(Layer::Namespaces, "the kernel gives none"))? {
         raw::Forked::Child => {
             drop(tell);
             // The first process ends when the launcher does, whatever ends that.

@@ -6,6 +6,7 @@
 
 mod capture;
 mod confined;
+mod egress;
 mod environment;
 mod group;
 mod host;
@@ -13,6 +14,8 @@ mod itself;
 mod launcher;
 mod plan;
 mod probe;
+mod prove;
+mod reports;
 mod running;
 mod unconfined;
 mod view;
@@ -24,4 +27,5 @@ pub use itself::{ask_itself, within};
 pub use launcher::launch_if_asked;
 pub use plan::Layer;
 pub use probe::{Found, Lack};
+pub use prove::{Outcome, Proof};
 pub use unconfined::Unconfined;

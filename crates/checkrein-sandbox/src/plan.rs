@@ -1,7 +1,12 @@
 //! What the harness tells the launcher, and what the launcher tells back: plain data, written as JSON lines. It does
 //! nothing; the harness makes a [`Plan`] from a grant, the launcher carries it out to the letter or not at all.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use serde::{Deserialize, Serialize};
+
+/// Where the way out listens, in the network namespace of the call: a port that nothing else is known to use.
+pub(crate) const WAY_OUT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 61_080);
 
 /// One program to run, and all that it may reach.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) view: Vec<Node>,
     pub(crate) limits: Limits,
     pub(crate) layers: Layers,
+    /// There is a way out: a listener inside is handed to the harness, which connects for those who come to it.
+    pub(crate) way_out: bool,
 }
 
 /// One place of the file system as the program sees it.
@@ -69,6 +76,9 @@ pub(crate) struct Layers {
     pub(crate) namespaces: bool,
     /// A network namespace with nothing but its own loopback.
     pub(crate) network: bool,
+    /// The machine's own network, since a person said yes to a call that connects where there is no such namespace.
+    #[serde(default)]
+    pub(crate) open_network: bool,
     /// Landlock, at the newest version that kernel and library both know.
     pub(crate) landlock: bool,
     /// The filter of system calls.
@@ -78,7 +88,8 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
-    pub(crate) const ALL: Self = Self { namespaces: true, network: true, landlock: true, calls: true, notices: true };
+    pub(crate) const ALL: Self =
+        Self { namespaces: true, network: true, open_network: false, landlock: true, calls: true, notices: true };
 
     /// The same without one of them.
     pub(crate) fn without(mut self, layer: Layer) -> Self {
@@ -147,6 +158,8 @@ pub(crate) enum Report {
     Ready {
         landlock: i32,
     },
+    /// The listener of the way out comes with this.
+    WayOut,
     /// Something was refused.
     Denied {
         kind: String,

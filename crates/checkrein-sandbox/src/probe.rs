@@ -95,8 +95,14 @@ pub(crate) fn probe(launcher: &Path, host: &Host, without: &[Layer]) -> Found {
             _ => None,
         }) {
             Some((Some(layer), reason)) if found.layers.has(layer) => {
+                let had = found.layers;
                 found.layers = found.layers.without(layer);
                 found.lacks.push(Lack { layer, reason });
+                // One that only comes with another goes with it.
+                let gone = Layer::ALL.into_iter().filter(|each| *each != layer && had.has(*each));
+                for each in gone.filter(|each| !found.layers.has(*each)).collect::<Vec<_>>() {
+                    found.lacks.push(Lack { layer: each, reason: format!("it comes with {}", layer.as_str()) });
+                }
             }
             Some((_, reason)) => {
                 found.broken = Some(reason);
@@ -122,6 +128,7 @@ fn trial(launcher: &Path, host: &Host, layers: Layers) -> std::io::Result<Vec<Re
         view,
         limits: Limits::usual(1),
         layers,
+        way_out: false,
     };
     let mut child = Command::new(launcher)
         .arg(WORD)

@@ -34,5 +34,6 @@ pub(crate) async fn to_its_end(mut child: Child, spec: CommandSpec, cancel: &Can
         stdout: stdout.finish(),
         stderr: stderr.finish(),
         denied: Vec::new(),
+        connected: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::{Deed, Effect, EffectWord, Finding, Question, Run, Tree};
-use checkrein_gate::{FactSource, Grant};
+use checkrein_gate::{CONTROL_FILES, FactSource, Grant};
 
 use crate::host::{Host, shown};
 use crate::plan::{Node, NodeKind};
@@ -16,9 +16,6 @@ use crate::plan::{Node, NodeKind};
 const MOST_NEIGHBOURS: usize = 4_000;
 /// Folders with files for a short time.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
-/// What in a project is code or configuration that others run later, or the harness's own.
-const CONTROL: &[&str] = &[".git/hooks", ".git/config", ".git/info/attributes", ".checkrein"];
-
 /// What is said of a place counts over what is said of it with a smaller one of these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
@@ -301,7 +298,7 @@ impl<'a> View<'a> {
             }
         }
         let root = self.root.clone();
-        for path in CONTROL.iter().map(|name| root.join(name)).filter(|path| path.exists()) {
+        for path in CONTROL_FILES.iter().map(|name| root.join(name)).filter(|path| path.exists()) {
             if !changed.contains(&path) {
                 self.put(&path, Weight::Held, NodeKind::Read);
             }

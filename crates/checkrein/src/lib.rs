@@ -32,6 +32,7 @@ pub use checkrein_contract as contract;
 pub use checkrein_gate as gate;
 pub use checkrein_journal as journal;
 pub use checkrein_policy as policy;
+pub use checkrein_sandbox as sandbox;
 pub use checkrein_sandbox::{ask_itself, launch_if_asked, within};
 pub use checkrein_session as session;
 pub use clock::SystemClock;

@@ -254,21 +254,23 @@ impl Harness {
     }
 
     fn sandbox(&self, unconfined: bool) -> Arc<dyn Sandbox> {
-        match &self.launcher {
-            Some(launcher) if !unconfined => Arc::new(Confined::new(self.confinement(launcher))),
-            _ => Arc::new(Unconfined::new(self.environment.clone())),
+        match self.confined().filter(|_| !unconfined) {
+            Some(confined) => Arc::new(confined),
+            None => Arc::new(Unconfined::new(self.environment.clone())),
         }
     }
 
-    fn confinement(&self, launcher: &Path) -> Settings {
-        Settings {
-            launcher: launcher.to_owned(),
+    /// What confines programs here, tried just now; `None` without a launcher.
+    pub fn confined(&self) -> Option<Confined> {
+        let launcher = self.launcher.clone()?;
+        Some(Confined::new(Settings {
+            launcher,
             env: self.environment.clone(),
             home: self.person_home.clone(),
             // What a tree holds does not depend on when the session began.
             facts: Arc::new(HostFacts::since(0)),
             without: Vec::new(),
-        }
+        }))
     }
 
     fn new_session_id(&self) -> SessionId {

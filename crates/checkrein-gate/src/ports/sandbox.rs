@@ -68,6 +68,19 @@ pub struct RunOutput {
     pub stderr: Captured,
     /// What the sandbox refused, in the order it was met, each once. Seen by the sandbox, not guessed from words.
     pub denied: Vec<Denial>,
+    /// Connections that were made to the outside.
+    pub connected: Vec<Connected>,
+}
+
+/// A connection that a program made to the outside.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Connected {
+    /// The name or address that it asked for.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The address that the name meant.
+    pub address: String,
 }
 
 /// Something that a program tried and was not granted.

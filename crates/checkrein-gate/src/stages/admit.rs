@@ -9,7 +9,8 @@ use checkrein_policy::Policy;
 
 use super::{Changed, Refused};
 use crate::approvals::RecordedApproval;
-use crate::approved::{Approved, Grant};
+use crate::approved::Approved;
+use crate::grant::Grant;
 use crate::registry::Entry;
 
 /// A call with its decision.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use checkrein_contract::{Code, Decision, Deed, Effect, Facts, Question, TraceStep, Verdict, Winner, digest_json};
+use checkrein_contract::{Code, Decision, Effect, Facts, Question, TraceStep, Verdict, Winner, digest_json};
 use checkrein_policy::Policy;
 use serde_json::json;
 
-use super::{Foreseen, Judged};
+use super::{Foreseen, Judged, kept};
 use crate::catch::catch;
 use crate::gate::Scene;
+use crate::grant::runs_code;
 use crate::ports::{Enforcement, Guard, GuardView};
 
 pub(crate) fn decide(
@@ -25,7 +26,7 @@ pub(crate) fn decide(
     if decision.verdict == Verdict::Allow
         && entry.tool.runs_programs(&call.args)
         && !scene.unconfined_allowed
-        && let Some(lack) = lack(enforcement, &effects)
+        && let Some(lack) = lack(enforcement, &effects, &facts, &kept(policy, scene.place))
     {
         let reason = format!("the rules allow it, but {lack} ({})", enforcement.words);
         if scene.confinement_required {
@@ -79,18 +80,21 @@ pub(crate) fn decide(
 }
 
 /// What of a grant can not be enforced here, in words.
-fn lack(enforcement: &Enforcement, effects: &[Effect]) -> Option<&'static str> {
+fn lack(enforcement: &Enforcement, effects: &[Effect], facts: &Facts, kept: &Question) -> Option<&'static str> {
     if !enforcement.confines {
         return Some("nothing here confines what runs");
     }
     if !enforcement.hosts && effects.iter().any(|effect| matches!(effect, Effect::Connect(_))) {
         return Some("nothing here holds a program to the hosts that it may reach");
     }
-    let runs_code = effects.iter().any(|effect| match effect {
-        Effect::Run(run) => !run.modelled || run.deeds.contains(&Deed::Code),
-        _ => false,
-    });
-    (!enforcement.hides && runs_code).then_some("nothing here hides secrets from the code that it runs")
+    if enforcement.hides || !runs_code(effects) {
+        return None;
+    }
+    match facts.list(kept) {
+        Some([]) => None,
+        Some(_) => Some("nothing here keeps secrets and control files of the project from the code that it runs"),
+        None => Some("it can not be told what there is that must be kept from the code that it runs"),
+    }
 }
 
 /// The answers that a yes rests on. Addresses are not among them: a name has others from one minute to the next, and the

@@ -1,12 +1,13 @@
 //! foresee: what the final arguments would do, and the facts around it, in rounds: each answer may lead to further
 //! questions. What comes out is what everything below judges.
 
-use checkrein_contract::{Call, Effect, Facts, Foreseen as Effects, Place};
+use checkrein_contract::{Call, Effect, EffectWord, Facts, Foreseen as Effects, Place, Question, Tree};
 use checkrein_policy::{Policy, Round, Rounds};
 
 use super::hooks::Word;
 use super::{Changed, Hooked};
 use crate::catch::catch;
+use crate::grant::{CONTROL_FILES, runs_code};
 use crate::ports::FactSource;
 use crate::registry::Entry;
 
@@ -20,7 +21,13 @@ pub(crate) struct Foreseen {
     pub(crate) facts: Facts,
 }
 
-pub(crate) async fn foresee(hooked: Hooked, policy: &Policy, source: &dyn FactSource, place: &Place) -> Foreseen {
+pub(crate) async fn foresee(
+    hooked: Hooked,
+    policy: &Policy,
+    source: &dyn FactSource,
+    place: &Place,
+    hides: bool,
+) -> Foreseen {
     let Hooked { call, entry, changes, words } = hooked;
     let effects = |facts: &Facts| {
         catch(|| entry.tool.effects(&call.args, place, facts)).unwrap_or_else(|panicked| {
@@ -28,8 +35,24 @@ pub(crate) async fn foresee(hooked: Hooked, policy: &Policy, source: &dyn FactSo
             Effects::of(vec![Effect::unknown(what)])
         })
     };
-    let (would, facts) = find_out(policy, source, effects).await;
+    let (would, mut facts) = find_out(policy, source, effects).await;
+    // Where nothing can hide or hold it, it counts whether there is anything that the code must not come upon.
+    if !hides && runs_code(&would.effects) {
+        let question = kept(policy, place);
+        let answer = source.answer(&question).await;
+        facts.add(question, answer);
+    }
     Foreseen { call, entry, changes, words, would, facts }
+}
+
+/// What of the project must be kept from code that runs in it: what rules keep from being read, and control files.
+pub(crate) fn kept(policy: &Policy, place: &Place) -> Question {
+    let root = &place.root;
+    let mut patterns = policy.guarded(EffectWord::Read);
+    for name in CONTROL_FILES {
+        patterns.extend([format!("{root}/{name}"), format!("{root}/{name}/**")]);
+    }
+    Question::Holds { tree: Tree { root: root.clone(), ..Tree::default() }, patterns }
 }
 
 /// Foresees and asks, in rounds, until nothing is left to ask.

@@ -164,7 +164,7 @@ pub(super) fn refusals(layers: Layers) -> Result<Vec<BpfProgram>> {
     for kind in INTERNET {
         sockets.push(rule(&[is(0, family(*kind)), masked(1, 0xf, family(libc::SOCK_RAW))])?);
     }
-    if !layers.network {
+    if !layers.network && !layers.open_network {
         for kind in INTERNET {
             sockets.push(rule(&[is(0, family(*kind))])?);
         }

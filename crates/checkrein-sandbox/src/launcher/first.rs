@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Result;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -10,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
 use super::notices::Notices;
 use super::{Broken, Reports, mounts, program, raw};
-use crate::plan::{Layer, Plan, Report};
+use crate::plan::{Layer, Plan, Report, WAY_OUT};
 
 /// Runs the plan.
 pub(super) fn run(plan: &Plan, reports: &Reports, told: &OwnedFd) {
@@ -44,6 +45,11 @@ fn begin(plan: &Plan, reports: &Reports, told: &OwnedFd) -> std::result::Result<
     }
     if plan.layers.network {
         raw::loopback_up().map_err(Broken::of(Layer::Network, "no loopback"))?;
+        if plan.way_out {
+            // It belongs to this network namespace, whoever holds it: the harness answers it from outside.
+            let listener = TcpListener::bind(WAY_OUT).map_err(Broken::of(Layer::Network, "no way out"))?;
+            reports.hand_over(&listener.into()).map_err(Broken::of(Layer::Network, "no way out"))?;
+        }
     }
     let signals = raw::signals().map_err(Broken::plain("no signals"))?;
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(Broken::plain("no socket"))?;

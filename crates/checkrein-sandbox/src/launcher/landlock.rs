@@ -32,7 +32,7 @@ pub(super) fn restrict(plan: &Plan) -> Result<i32, Broken> {
     let (read, write) = (AccessFs::from_read(abi), all);
     let mut rules =
         Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(all).map_err(broken)?;
-    if version >= 4 && !plan.layers.network {
+    if version >= 4 && !plan.layers.network && !plan.layers.open_network {
         // No network namespace: no port may be connected to, nor be listened on.
         rules = rules.handle_access(AccessNet::from_all(abi)).map_err(broken)?;
     }

@@ -27,6 +27,7 @@ pub(super) struct Notices {
     listener: OwnedFd,
     view: Vec<Node>,
     network: bool,
+    open: bool,
     told: BTreeSet<(String, String)>,
 }
 
@@ -53,7 +54,13 @@ impl Notices {
             RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
             _ => None,
         })?;
-        Some(Self { listener, view: plan.view.clone(), network: plan.layers.network, told: BTreeSet::new() })
+        Some(Self {
+            listener,
+            view: plan.view.clone(),
+            network: plan.layers.network,
+            open: plan.layers.open_network,
+            told: BTreeSet::new(),
+        })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -108,7 +115,7 @@ impl Notices {
     fn refused_connection(&self, target: Target) -> Option<String> {
         match target {
             // In a network namespace of its own, its own loopback is there for it.
-            Target::Internet(to) => (!self.network || !is_loopback(to.ip())).then(|| to.to_string()),
+            Target::Internet(to) => (!self.open && (!self.network || !is_loopback(to.ip()))).then(|| to.to_string()),
             // What is not there can not be connected to, and the kernel says so.
             Target::Socket(path) => {
                 (path.exists() && !self.may_change(&path)).then(|| path.to_string_lossy().into_owned())

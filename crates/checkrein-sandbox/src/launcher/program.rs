@@ -1,16 +1,13 @@
 //! The program's own process, before it is the program: it takes its rights away, one layer after the other, and then
 //! runs what the plan says. A layer that does not hold is an error, and nothing runs.
 
-use std::io::{Error, IoSlice};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::io::Error;
 use std::os::unix::net::UnixStream;
 
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Resource, Rlimit, chdir, getrlimit, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
 
-use super::{Broken, Reports, filter, landlock, raw};
+use super::{Broken, Reports, filter, hand_over, landlock, raw};
 use crate::plan::{Layer, Limits, Plan, Report};
 
 /// What root keeps of its rights: those over files and users, which the view bounds.
@@ -50,7 +47,7 @@ fn confine(plan: &Plan, reports: &Reports, first: &UnixStream) -> Result<(), Bro
         let program = filter::notices().map_err(calls("no filter"))?;
         let listener = raw::install(&program, true).map_err(Broken::of(Layer::Notices, "no notices"))?;
         let listener = listener.ok_or_else(|| Broken::of(Layer::Notices, "no notices")(Error::other("none")))?;
-        send(first, &listener).map_err(Broken::of(Layer::Notices, "notices go nowhere"))?;
+        hand_over(first, b"!", &listener).map_err(Broken::of(Layer::Notices, "notices go nowhere"))?;
     }
     if plan.layers.calls {
         for program in filter::refusals(plan.layers).map_err(calls("no filter"))? {
@@ -94,13 +91,4 @@ fn drop_rights(plan: &Plan) -> rustix::io::Result<()> {
     }
     let kept = kept.intersection(now.permitted);
     set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })
-}
-
-fn send(to: &UnixStream, descriptor: &OwnedFd) -> std::io::Result<()> {
-    let descriptors = [descriptor.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    control.push(SendAncillaryMessage::ScmRights(&descriptors));
-    sendmsg(to, &[IoSlice::new(b"!")], &mut control, SendFlags::empty())?;
-    Ok(())
 }

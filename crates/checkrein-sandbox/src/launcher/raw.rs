@@ -56,7 +56,8 @@ pub(super) fn fork() -> Result<Forked> {
 fn side(pid: i32) -> Result<Forked> {
     match pid {
         0 => Ok(Forked::Child),
-        pid => Pid::from_raw(pid).filter(|_| pid > 0).map(Forked::Parent).ok_or_else(Error::last_os_error),
+        ..0 => Err(Error::last_os_error()),
+        pid => Pid::from_raw(pid).map(Forked::Parent).ok_or_else(Error::last_os_error),
     }
 }
 

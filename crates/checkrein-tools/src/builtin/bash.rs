@@ -1,7 +1,7 @@
 //! `bash`: a fresh shell for one command line. What it prints is bounded; how it ended is always said.
 
 use checkrein_contract::{BoxFuture, Code, Facts, Foreseen, Place};
-use checkrein_gate::{Approved, CommandSpec, Denial, Failure, Rendered, RunContext, Tool};
+use checkrein_gate::{Approved, CommandSpec, Connected, Denial, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::{Models, Scene, shell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,9 @@ pub(crate) struct Output {
     /// What the sandbox refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     denied: Vec<Denial>,
+    /// Connections that it made to the outside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    connected: Vec<Connected>,
 }
 
 impl Tool for Bash {
@@ -106,6 +109,7 @@ impl Tool for Bash {
                 stdout: Stream::of(ran.stdout, KEEP_BYTES),
                 stderr: Stream::of(ran.stderr, KEEP_BYTES),
                 denied: ran.denied,
+                connected: ran.connected,
             })
         })
     }

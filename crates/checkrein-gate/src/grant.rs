@@ -1,0 +1,146 @@
+//! The grant: what a call was judged by, and what of the world its programs and tools may touch because of it. Those who
+//! carry a call out ask here about everything they meet; nothing here is looser than the policy that judged the call.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use checkrein_contract::{
+    Connect, Decision, Deed, Effect, EffectWord, Facts, Finding, Foreseen, Place, Question, Verdict, Winner,
+};
+use checkrein_policy::url::address_kind;
+use checkrein_policy::{Policy, decide};
+
+/// What in a project is code or configuration that others run later, or the harness's own: held in a tree that is given
+/// to be written, unless a call was granted that very path.
+pub const CONTROL_FILES: &[&str] = &[".git/hooks", ".git/config", ".git/info/attributes", ".checkrein"];
+
+/// What a call may touch.
+pub struct Grant {
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) facts: Facts,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) place: Place,
+    /// A person approved it, so what the policy asks about is granted as well.
+    pub(crate) by_person: bool,
+}
+
+impl Grant {
+    /// The effects that were judged.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
+
+    /// Where.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The real path behind one that was judged; tools open this one.
+    pub fn real_path<'a>(&'a self, written: &'a str) -> &'a str {
+        self.facts.real_path(written).unwrap_or(written)
+    }
+
+    /// Whether a file met while walking a granted tree may be read. `real` is absolute, without links. The policy is asked
+    /// about each; a secret inside a tree that may be read is left out.
+    pub fn may_read(&self, real: &str) -> bool {
+        match self.judged(Effect::read(real), real).verdict {
+            Verdict::Allow => true,
+            Verdict::Ask => self.by_person,
+            Verdict::Deny => false,
+        }
+    }
+
+    /// Whether a rule keeps this file out of a tree that is given to be read.
+    pub fn is_kept_from_reading(&self, real: &str) -> bool {
+        self.is_kept(Effect::read(real), real)
+    }
+
+    /// Whether a rule keeps this file from being changed in a tree that is given to be written.
+    pub fn is_kept_from_writing(&self, real: &str) -> bool {
+        self.is_kept(Effect::write(real), real)
+    }
+
+    /// Whether the rules alone allow writing there, whoever approved the call.
+    pub fn rules_allow_writing(&self, real: &str) -> bool {
+        self.judged(Effect::write(real), real).verdict == Verdict::Allow
+    }
+
+    /// The patterns of paths that some rule asks about or denies for this word.
+    pub fn guarded(&self, word: EffectWord) -> Vec<String> {
+        self.policy.guarded(word)
+    }
+
+    /// Whether a program of this call may connect there: what was judged names the host and the port, or the call runs
+    /// code of the project and the rules allow anybody to connect there. `addresses` is what the name was found to mean
+    /// just now: whatever a name says, it does not lead into a network that was not named.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn may_connect(&self, host: &str, port: u16, addresses: &[IpAddr]) -> Result<(), String> {
+        let scheme = match port {
+            443 => Some("https".to_owned()),
+            80 => Some("http".to_owned()),
+            _ => None,
+        };
+        let to = Connect { host: host.to_owned(), port, scheme, ..Connect::default() };
+        let judged = self.effects.iter().any(|effect| match effect {
+            Effect::Connect(named) => named.host == to.host && (named.port == to.port || named.port == 0),
+            _ => false,
+        });
+        // What names this machine, or an address itself, is taken at its word.
+        let literal = host.parse::<IpAddr>().is_ok() || host == "localhost" || host.ends_with(".localhost");
+        let mut facts = self.facts.clone();
+        let found: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        facts.add(Question::Addresses { host: host.to_owned() }, Some(Finding::List(found)));
+        let foreseen = Foreseen { effects: vec![Effect::Connect(to)], ..Foreseen::default() };
+        let verdict = decide(&self.policy, &foreseen, &facts).verdict;
+        // A rule may speak of what the name means by now: its no counts, also after a person's yes.
+        let allowed = if judged { verdict != Verdict::Deny } else { self.runs_code() && verdict == Verdict::Allow };
+        if !allowed {
+            return Err("it was not granted".to_owned());
+        }
+        match addresses.iter().find_map(|address| address_kind(*address)) {
+            Some(kind) if !literal => Err(format!("its name leads to a {kind} address")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a program of this call may connect anywhere at all.
+    pub fn may_connect_somewhere(&self) -> bool {
+        let named = self.effects.iter().any(|effect| matches!(effect, Effect::Connect(_)));
+        named || self.runs_code() && self.policy.allows_connecting()
+    }
+
+    /// Whether code runs that nobody has looked at: the project's, or that of a program without a model.
+    pub fn runs_code(&self) -> bool {
+        runs_code(&self.effects)
+    }
+
+    /// Whether some rule says no, or wants to be asked and nobody was: what no rule speaks of is not kept from a tree
+    /// that was given.
+    fn is_kept(&self, effect: Effect, real: &str) -> bool {
+        let decision = self.judged(effect, real);
+        let by_rule = decision.trace.iter().any(|step| matches!(step.winner, Winner::Rule(_)));
+        match decision.verdict {
+            Verdict::Allow => false,
+            Verdict::Ask => by_rule && !self.by_person,
+            Verdict::Deny => by_rule,
+        }
+    }
+
+    fn judged(&self, effect: Effect, real: &str) -> Decision {
+        let foreseen = Foreseen { effects: vec![effect], ..Foreseen::default() };
+        // What the call was judged by holds for each file of it, such as whether names fold case there.
+        let mut facts = self.facts.clone();
+        facts.add(Question::RealPath { path: real.to_owned() }, Some(real.into()));
+        decide(&self.policy, &foreseen, &facts)
+    }
+}
+
+/// Whether code runs that nobody has looked at.
+pub(crate) fn runs_code(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Run(run) => !run.modelled || run.deeds.contains(&Deed::Code),
+        _ => false,
+    })
+}
