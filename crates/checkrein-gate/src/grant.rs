@@ -105,10 +105,9 @@ impl Grant {
         }
     }
 
-    /// Whether a program of this call may connect anywhere at all.
-    pub fn may_connect_somewhere(&self) -> bool {
-        let named = self.effects.iter().any(|effect| matches!(effect, Effect::Connect(_)));
-        named || self.runs_code() && self.policy.allows_connecting()
+    /// Whether some connection was judged and granted.
+    pub fn connects(&self) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Connect(_)))
     }
 
     /// Whether code runs that nobody has looked at: the project's, or that of a program without a model.

@@ -124,12 +124,6 @@ impl Policy {
         patterns
     }
 
-    /// Whether any rule allows a connection.
-    pub fn allows_connecting(&self) -> bool {
-        let mut rules = self.layers.iter().flat_map(|layer| &layer.rules);
-        rules.any(|rule| rule.word == EffectWord::Connect && rule.verdict == Verdict::Allow)
-    }
-
     pub(crate) fn asks_for_addresses(&self) -> bool {
         self.layers.iter().flat_map(|layer| &layer.rules).any(|rule| rule.matcher.asks_for_addresses())
     }

@@ -275,32 +275,43 @@ impl<'a> View<'a> {
                 trees.insert(path.clone());
             }
         }
-        let named: BTreeSet<PathBuf> =
-            self.grant.effects().iter().filter_map(Effect::path).map(|path| self.real(path)).collect();
         for tree in trees {
-            for path in self.found(facts, &tree, EffectWord::Read).await? {
-                if !named.contains(Path::new(&path)) && self.grant.is_kept_from_reading(&path) {
-                    self.put(Path::new(&path), Weight::Hidden, NodeKind::Hidden);
-                }
-            }
-            if !self
-                .places
-                .iter()
-                .any(|(path, (_, kind))| *kind == NodeKind::Write && (below(path, &tree) || below(&tree, path)))
-            {
-                continue;
-            }
-            for path in self.found(facts, &tree, EffectWord::Write).await? {
-                if !changed.iter().any(|granted| Path::new(&path) == granted) && self.grant.is_kept_from_writing(&path)
-                {
-                    self.put(Path::new(&path), Weight::Held, NodeKind::Read);
-                }
+            self.hide(facts, &tree).await?;
+            let touches = |path: &str| below(path, &tree) || below(&tree, path);
+            if self.places.iter().any(|(path, (_, kind))| *kind == NodeKind::Write && touches(path)) {
+                self.hold(facts, &tree).await?;
             }
         }
         let root = self.root.clone();
         for path in CONTROL_FILES.iter().map(|name| root.join(name)).filter(|path| path.exists()) {
-            if !changed.contains(&path) {
+            if !self.changed.contains(&path) {
                 self.put(&path, Weight::Held, NodeKind::Read);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hides what rules keep from being read, unless the call was granted that very path.
+    async fn hide(&mut self, facts: &dyn FactSource, tree: &str) -> Result<(), String> {
+        let granted = self.grant.effects().iter().filter(|effect| !matches!(effect, Effect::List { .. }));
+        let granted: BTreeSet<PathBuf> = granted.filter_map(Effect::path).map(|path| self.real(path)).collect();
+        for path in self.found(facts, tree, EffectWord::Read).await? {
+            // A link can not be covered: what it leads to is, if that is in the view at all.
+            let real = Path::new(&path).canonicalize().unwrap_or_else(|_| PathBuf::from(&path));
+            let kept = [path.as_str(), &shown(&real)].iter().any(|path| self.grant.is_kept_from_reading(path));
+            if kept && !granted.contains(&real) {
+                self.put(&real, Weight::Hidden, NodeKind::Hidden);
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds what rules keep from being changed, unless the call was granted that very path.
+    async fn hold(&mut self, facts: &dyn FactSource, tree: &str) -> Result<(), String> {
+        for path in self.found(facts, tree, EffectWord::Write).await? {
+            let path = Path::new(&path);
+            if !path.is_symlink() && !self.changed.contains(path) && self.grant.is_kept_from_writing(&shown(path)) {
+                self.put(path, Weight::Held, NodeKind::Read);
             }
         }
         Ok(())

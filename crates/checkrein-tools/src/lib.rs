@@ -11,6 +11,7 @@ mod diff;
 mod files;
 mod ignored;
 mod lines;
+mod needs;
 mod next_call;
 mod observed;
 mod off_thread;

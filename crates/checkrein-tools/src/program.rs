@@ -92,18 +92,17 @@ pub(crate) async fn run(
 /// Refusals that are told in words; the value holds them all.
 const MOST_REFUSALS: usize = 5;
 
-/// What the sandbox refused, a line each, and what a person would have to allow.
+/// What the sandbox refused, a line each, and how exactly that is asked for.
 pub(crate) fn refusals(denied: &[Denial]) -> Vec<String> {
-    let mut lines: Vec<String> = denied
-        .iter()
-        .take(MOST_REFUSALS)
-        .map(|denial| {
-            let Denial { kind, target } = denial;
-            format!("not granted, so refused: {kind} {}", printable::one_line(target))
-        })
+    let told = denied.iter().take(MOST_REFUSALS);
+    let mut lines: Vec<String> = told
+        .map(|denial| format!("not granted, so refused: {} {}", denial.kind, printable::one_line(&denial.target)))
         .collect();
     if denied.len() > MOST_REFUSALS {
         lines.push(format!("and {} more were refused", denied.len() - MOST_REFUSALS));
+    }
+    if let Some(first) = denied.first() {
+        lines.push(format!("if the work needs it, call again with \"needs\": [{}]", json!(first)));
     }
     lines
 }

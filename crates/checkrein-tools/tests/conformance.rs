@@ -42,8 +42,12 @@ fn mutations(schema: &Value, args: &Value) -> Vec<Value> {
             with(name, Some(json!(most + 1)));
         }
         if property["type"] == "array" {
-            with(name, Some(json!([])));
-            for item in mutations(&property["items"], &args[name][0]) {
+            if property["minItems"].as_u64().is_some_and(|least| least > 0) {
+                with(name, Some(json!([])));
+            }
+            // One that is left out has nothing in it to be wrong.
+            let Some(first) = args[name].get(0) else { continue };
+            for item in mutations(&property["items"], first) {
                 with(name, Some(json!([item])));
             }
         }

@@ -103,3 +103,36 @@ fn a_name_leads_to_no_private_address() {
     }
     assert_eq!(count.load(Ordering::SeqCst), 0);
 }
+
+/// What was refused is asked for by name, judged anew, and then granted, exactly.
+#[test]
+fn what_was_refused_can_be_asked_for() {
+    let desk = Desk::new();
+    let (port, count) = server();
+    let lines = format!("#!/bin/bash\ncurl -sS --noproxy '' http://127.0.0.1:{port}/\n");
+    let program = desk.write("task/t.sh", &lines);
+    std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = format!(
+        "version = 1\n[[step]]\ncalls = [{{ tool = \"bash\", args = {{ command = \"./t.sh\" }} }}]\n\
+         [[step]]\ncalls = [{{ tool = \"bash\", args = {{ command = \"./t.sh\", needs = [{{ kind = \"connect\", target = \"127.0.0.1:{port}\" }}] }} }}]\n\
+         [[step]]\ntext = \"done\"\n"
+    );
+    let policy = "version = 1\n[[rule]]\nid = \"t\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nprogram = [\"./t.sh\"]\n";
+    let task = desk.task(&script, policy, "workspace = \"in-place\"\n");
+    let asked = desk.json(["run".as_ref(), task.as_os_str()]);
+    let refused = asked.result(0);
+    for wanted in [
+        format!("[not granted, so refused: connect 127.0.0.1:{port}]"),
+        format!("call again with \"needs\": [{{\"kind\":\"connect\",\"target\":\"127.0.0.1:{port}\"}}]"),
+    ] {
+        assert!(refused.contains(&wanted), "{wanted}\n---\n{refused}");
+    }
+    assert_eq!((asked.status(), count.load(Ordering::SeqCst)), ("needs_approval", 0));
+    assert!(asked.of("ask")[0]["reason"].as_str().unwrap().contains("127.0.0.1"), "{}", asked.of("ask")[0]);
+    let approval = asked.outcome()["approvals"][0].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(["approvals", "approve", &approval, "--by", "ann"]).code, 0);
+    let done = desk.json(["resume", &asked.session()]);
+    assert_eq!(done.status(), "completed", "{}", done.outcome());
+    assert!(done.of("finished")[0]["text"].as_str().unwrap().contains("really"), "{:?}", done.of("finished"));
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+}

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_change, move_mount,
     open_tree, unmount,
@@ -25,6 +25,7 @@ const NEW: &str = "/new";
 const CHANGES: &str = "/changes";
 /// Devices that do nothing to anybody.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const CLONE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE.union(OpenTreeFlags::OPEN_TREE_CLOEXEC);
 const SAFE: u64 = libc::MOUNT_ATTR_NOSUID;
 const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
@@ -102,21 +103,24 @@ fn put(node: &Node, plan: &Plan) -> Result<()> {
 
 /// The host's own, with everything that is mounted below it.
 fn bind(path: &str, at: &Path, attributes: u64) -> Result<()> {
-    let from = host(path);
-    let there = fs::symlink_metadata(&from)?;
-    if there.is_symlink() {
-        // The plan names real paths: whatever became a link since then is not what was decided on.
-        return Err(Error::new(ErrorKind::InvalidInput, "it has become a link"));
-    }
-    let mount = tree(&from.to_string_lossy(), true)?;
+    let from = straight(&host(path))?;
+    let mount = open_tree(&from, "", CLONE | OpenTreeFlags::AT_EMPTY_PATH | OpenTreeFlags::AT_RECURSIVE)?;
     raw::set_mount(mount.as_fd(), attributes, true)?;
-    if there.is_dir() {
+    let is_folder = FileType::from_raw_mode(rustix::fs::fstat(&from)?.st_mode) == FileType::Directory;
+    if is_folder {
         folder(at)?;
-    } else if !at.exists() {
+    } else if fs::symlink_metadata(at).is_err() {
         at.parent().map_or(Ok(()), folder)?;
         fs::File::create(at)?;
     }
     place(&mount, at)
+}
+
+/// Opens a path without following any link on the way: the plan names real paths, and whatever became a link since it
+/// was made is not what was decided on.
+fn straight(path: &Path) -> Result<OwnedFd> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty(), resolve).map_err(Error::from)
 }
 
 /// The host's own below, changes in a private folder above it.
@@ -159,26 +163,24 @@ fn hide(at: &Path) -> Result<()> {
         // A link can not be covered. What it leads to is in the view only if it was granted there.
         return Ok(());
     }
-    let mount = tree(empty, false)?;
+    let mount = tree(empty)?;
     raw::set_mount(mount.as_fd(), SAFE | NO_DEVICES | READ_ONLY, true)?;
     place(&mount, at)
 }
 
-fn tree(path: &str, below: bool) -> Result<OwnedFd> {
-    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    if below {
-        flags |= OpenTreeFlags::AT_RECURSIVE;
-    }
-    open_tree(CWD, path, flags | OpenTreeFlags::AT_SYMLINK_NOFOLLOW).map_err(Error::from)
+/// A mount of its own of what is there, and of nothing that is mounted below it.
+fn tree(path: &str) -> Result<OwnedFd> {
+    open_tree(CWD, path, CLONE | OpenTreeFlags::AT_SYMLINK_NOFOLLOW).map_err(Error::from)
 }
 
 fn place(mount: &OwnedFd, at: &Path) -> Result<()> {
-    move_mount(mount, "", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).map_err(Error::from)
+    let at = straight(at)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(mount, "", &at, "", flags).map_err(Error::from)
 }
 
 fn set(at: &Path, attributes: u64, below: bool) -> Result<()> {
-    let opened = rustix::fs::open(at, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    raw::set_mount(opened.as_fd(), attributes, below)
+    raw::set_mount(straight(at)?.as_fd(), attributes, below)
 }
 
 /// A small `/dev`: a few harmless devices, terminals of its own, shared memory of its own.
@@ -192,7 +194,7 @@ fn devices(plan: &Plan) -> Result<()> {
             continue;
         }
         fs::File::create(&at)?;
-        let mount = tree(&from.to_string_lossy(), false)?;
+        let mount = tree(&from.to_string_lossy())?;
         raw::set_mount(mount.as_fd(), SAFE, true)?;
         place(&mount, &at)?;
     }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::needs::{self, Need};
 use crate::program::{KEEP_BYTES, Stream, ending, refusals, run};
 
 /// Time limit that a call has by itself, seconds.
@@ -30,6 +31,10 @@ pub(crate) struct Input {
     #[serde(default = "two_minutes")]
     #[schemars(range(min = 1, max = 600))]
     timeout_s: u64,
+    /// What was refused to this command before and is really needed. Each is judged anew; a person may be asked.
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    needs: Vec<Need>,
 }
 
 fn two_minutes() -> u64 {
@@ -75,7 +80,9 @@ impl Tool for Bash {
     }
 
     fn effects(&self, input: &Input, place: &Place, facts: &Facts) -> Foreseen {
-        shell::foresee(&input.command, Scene { place, facts, models: &self.models })
+        let mut foreseen = shell::foresee(&input.command, Scene { place, facts, models: &self.models });
+        needs::add(&mut foreseen, &input.needs, place);
+        foreseen
     }
 
     fn run<'a>(
@@ -147,6 +154,9 @@ impl Tool for Bash {
     }
 
     fn examples() -> Vec<Value> {
-        vec![json!({"command": "cargo test --quiet"}), json!({"command": "make", "timeout_s": 600})]
+        vec![
+            json!({"command": "cargo test --quiet"}),
+            json!({"command": "make", "timeout_s": 600, "needs": [{"kind": "write", "target": "build/log"}]}),
+        ]
     }
 }
