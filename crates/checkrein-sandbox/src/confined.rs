@@ -15,6 +15,7 @@ use checkrein_gate::{
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
+use crate::cgroup::Cgroups;
 use crate::egress::{self, Told};
 use crate::environment;
 use crate::host::{Host, shown};
@@ -45,6 +46,7 @@ pub struct Confined {
     pub(crate) host: Host,
     facts: Arc<dyn FactSource>,
     found: Found,
+    cgroups: Cgroups,
 }
 
 impl Confined {
@@ -52,7 +54,12 @@ impl Confined {
     pub fn new(settings: Settings) -> Self {
         let host = Host::look(environment::clean(settings.env), &settings.home);
         let found = probe(&settings.launcher, &host, &settings.without);
-        Self { launcher: settings.launcher, host, facts: settings.facts, found }
+        Self { launcher: settings.launcher, host, facts: settings.facts, found, cgroups: Cgroups::look() }
+    }
+
+    /// What is limited for all processes of a call together; `None` where only each by itself is.
+    pub fn limits_whole_calls(&self) -> Option<String> {
+        self.cgroups.words()
     }
 
     /// What it is made of here.
@@ -138,11 +145,17 @@ impl Confined {
         command.arg(WORD).env_clear().stdin(Stdio::from(OwnedFd::from(theirs)));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
         let child = command.spawn().map_err(|e| not_started("the launcher could not be started", e))?;
+        // Before it is told what to start.
+        let group = self.cgroups.begin(&plan.limits).map_err(|e| not_started("no control group", e))?;
+        if let Some(pid) = child.id() {
+            group.take(pid).map_err(|e| not_started("no control group", e))?;
+        }
         // The command holds the other end of the socket, and would keep it open.
         drop(command);
         let told = Mutex::new(Told::default());
         let (mut output, reports) =
             tokio::join!(to_its_end(child, spec, cancel), listen(&mut reports, plan, grant, &told));
+        drop(group);
         let outside = told.into_inner().unwrap_or_else(PoisonError::into_inner);
         (output.connected, output.denied) = (outside.connected, outside.denied);
         // How the launcher ended says nothing of the program.

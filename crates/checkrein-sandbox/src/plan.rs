@@ -58,6 +58,8 @@ pub(crate) enum NodeKind {
 pub(crate) struct Limits {
     /// Private writable memory of one process, bytes.
     pub(crate) data_bytes: u64,
+    /// Memory of all processes of a call together, bytes, where a control group can be had.
+    pub(crate) all_bytes: u64,
     /// Largest file, bytes.
     pub(crate) file_bytes: u64,
     pub(crate) open_files: u64,
@@ -182,7 +184,7 @@ pub(crate) enum Report {
 impl Limits {
     /// What a program of a call with this time limit gets.
     ///
-    /// Half the machine's memory for one process, and a quarter for each private folder; files of up to 16 GiB, more
+    /// Half the machine's memory for one process, three quarters for all of a call, and a quarter for each private folder; files of up to 16 GiB, more
     /// than a build makes; as many open files as servers usually set; 4,096 processes, some ten times what a parallel
     /// build on a large machine has at once; processor time for every core throughout the call.
     pub(crate) fn usual(seconds: u64) -> Self {
@@ -190,6 +192,7 @@ impl Limits {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
         Self {
             data_bytes: memory / 2,
+            all_bytes: memory / 4 * 3,
             file_bytes: 16 << 30,
             open_files: 65_536,
             processes: 4_096,

@@ -38,13 +38,13 @@ pub(super) fn run(arguments: &Listing, context: &Context) -> Result<u8, HarnessE
             _ = writeln!(out, "{}", json!({ "claim": proof.claim, "outcome": outcome, "seen": seen }));
         }
     } else {
-        _ = write!(out, "{}", page(found, &proofs));
+        _ = write!(out, "{}", page(found, &proofs, confined.limits_whole_calls()));
     }
     let all = proofs.iter().all(|proof| proof.outcome == Outcome::Held) && found.lacks.is_empty();
     Ok(if all { 0 } else { LACKING })
 }
 
-fn page(found: &Found, proofs: &[Proof]) -> String {
+fn page(found: &Found, proofs: &[Proof], whole: Option<String>) -> String {
     let mut page = String::from("layers\n");
     for layer in Layer::ALL {
         let state = match (found.has(layer), version(found, layer), lack(found, layer)) {
@@ -55,6 +55,11 @@ fn page(found: &Found, proofs: &[Proof]) -> String {
         };
         page.push_str(&format!("  {:<11} {state}\n", layer.as_str()));
     }
+    let limits = match whole {
+        Some(kinds) => format!("for each process, and {kinds} for a call as a whole"),
+        None => "for each process; no control group can be made for a call as a whole".to_owned(),
+    };
+    page.push_str(&format!("  {:<11} {limits}\n", "limits"));
     page.push_str("\ntried just now, as every program is run\n");
     for proof in proofs {
         let (word, seen) = outcome(proof);
