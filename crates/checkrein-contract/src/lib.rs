@@ -22,6 +22,7 @@ mod message;
 mod opened;
 mod outcome;
 mod ports;
+mod steering;
 
 pub use approval::{Answer, ApprovalRequest, ApprovalState};
 pub use budget::{Budget, Limit, Spend, Usage};
@@ -44,3 +45,4 @@ pub use ports::{
     BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,
     StopReason, ToolChoice, Trimmed,
 };
+pub use steering::steers;

@@ -1,7 +1,9 @@
 //! What to do about each code. Tools and providers state what happened; this map, at the edge to the model, says what
 //! helps. Codes that only people meet have their remedy here too.
 
-use checkrein_contract::Code;
+use std::borrow::Cow;
+
+use checkrein_contract::{Code, steers};
 use serde_json::json;
 
 /// The next action after this code.
@@ -116,7 +118,19 @@ fn file_remedy(code: Code) -> &'static str {
 
 /// The text of a refusal or failure, as the model reads it. One shape for all of them.
 pub fn error_text(code: Code, message: &str) -> String {
-    json!({ "is_error": true, "code": code, "message": bounded(message), "remedy": remedy(code) }).to_string()
+    json!({ "is_error": true, "code": code, "message": bounded(&visible(message)), "remedy": remedy(code) }).to_string()
+}
+
+/// A message may quote what a model or a file says; nothing in it is obeyed by whoever shows it.
+fn visible(message: &str) -> Cow<'_, str> {
+    if !message.contains(steers) {
+        return Cow::Borrowed(message);
+    }
+    let mut text = String::with_capacity(message.len());
+    for c in message.chars() {
+        if steers(c) { text.extend(c.escape_unicode()) } else { text.push(c) }
+    }
+    Cow::Owned(text)
 }
 
 /// Longest message, bytes: room for a dozen violations, too little to bury the remedy.

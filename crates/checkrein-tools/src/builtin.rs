@@ -5,6 +5,7 @@ mod edit;
 mod glob;
 mod grep;
 mod read;
+mod todo;
 mod verify;
 mod write;
 
@@ -22,6 +23,7 @@ pub fn with_examples(models: &Models) -> Vec<(Arc<dyn AnyTool>, Vec<Value>)> {
         entry(glob::Glob),
         entry(grep::Grep),
         entry(read::Read),
+        entry(todo::Todo),
         entry(write::Write),
     ]
 }
@@ -95,6 +97,7 @@ mod tests {
         check::<glob::Glob>();
         check::<grep::Grep>();
         check::<read::Read>();
+        check::<todo::Todo>();
         check::<verify::Verify>();
         check::<write::Write>();
     }

@@ -1,8 +1,10 @@
-//! Bytes of a program as text that is safe to show: control characters become visible, so that no escape reaches a
-//! terminal, and the end is kept where it is too long. Pure.
+//! Bytes of a program as text that is safe to show: characters that steer a terminal, also by turning the direction of
+//! a line, become visible, and the end is kept where it is too long. Pure.
 
 use std::borrow::Cow;
 use std::fmt::Write;
+
+use checkrein_contract::steers;
 
 /// The end of some output as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +52,7 @@ pub(crate) fn tail(bytes: &[u8], total: u64, most: usize) -> Printable {
 /// A text that must stay one line, such as a path: line breaks become visible as well, so that a name can not look like
 /// something the harness said.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
+    if !text.contains(|c| steers(c) || c == '\n') {
         return Cow::Borrowed(text);
     }
     let mut line = String::with_capacity(text.len());
@@ -70,6 +72,9 @@ fn push(text: &mut String, c: char) {
         c if c.is_control() => {
             // Writing to a string can not fail.
             let _ = write!(text, "\\x{:02x}", u32::from(c));
+        }
+        c if steers(c) => {
+            let _ = write!(text, "\\u{{{:x}}}", u32::from(c));
         }
         c => text.push(c),
     }

@@ -6,6 +6,7 @@ mod bash;
 mod change;
 mod command;
 mod conformance;
+mod hostile;
 mod read;
 mod search;
 mod shown;

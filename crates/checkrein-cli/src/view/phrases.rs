@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use checkrein::contract::steers;
 use serde_json::Value;
 
 /// Longest text of a call in one line, characters.
@@ -13,9 +14,7 @@ const TELLING: &[&str] = &["command", "file_path", "path", "pattern", "question"
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        let steers =
-            c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if steers && !matches!(c, '\n' | '\t') {
+        if steers(c) {
             _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         } else {
             out.push(c);

@@ -74,3 +74,24 @@ fn colours_stay_on_terminals() {
     let coloured = run.out.replace("\u{1b}[2K", "").replace("\u{1b}[?25h", "").replace("\u{1b}[?25l", "");
     assert!(!coloured.contains("\u{1b}[3") && !coloured.contains("\u{1b}[1m"), "{coloured:?}");
 }
+
+/// Shows R74: whatever a file or a program holds, nothing of it is obeyed by the terminal that shows the run.
+#[test]
+fn nothing_hostile_reaches_the_terminal() {
+    let desk = Desk::new();
+    let script = "version = 1\n[[step]]\ncalls = [{ tool = \"read\", args = { file_path = \"h.txt\" } }, \
+                  { tool = \"grep\", args = { pattern = \"end\" } }, { tool = \"bash\", args = { command = \"cat h.txt; ls\" } }]\n\
+                  [[step]]\ntext = \"\\u001b[31mdone\\u202e\"\n";
+    let policy = "version = 1\n[[rule]]\nid = \"read\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n\
+                  [[rule]]\nid = \"run\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nprogram = [\"cat\", \"ls\"]\n";
+    let task = desk.task(script, policy, "workspace = \"in-place\"\n");
+    let hostile = b"\x1b[31mred\x1b]0;title\x07 over\rwritten \xe2\x80\xaebackwards \xff \xc2\x9b2J end\n";
+    std::fs::write(desk.path("task/h.txt"), hostile).unwrap();
+    std::fs::write(desk.path("task/a\u{1b}[31m\u{202e}b.txt"), "end\n").unwrap();
+    let run = desk.run(["run".as_ref(), task.as_os_str()]);
+    let show = desk.run(["sessions"]);
+    assert!(run.out.contains("backwards") && run.out.contains("end"), "{}", run.out);
+    for text in [&run.out, &run.err, &show.out, &show.err] {
+        assert_eq!(text.chars().find(|c| checkrein::contract::steers(*c)), None, "{text:?}");
+    }
+}
