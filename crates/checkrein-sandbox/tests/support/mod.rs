@@ -1,19 +1,20 @@
 //! A gate around one tool that runs whatever program it is told to, so that every run here went through the stages.
 
-use std::path::PathBuf;
+pub(crate) mod tool;
+
 use std::sync::Arc;
 
-use checkrein_contract::{BoxFuture, Code, Effect, Facts, Finished, FinishedAs, Foreseen, Place, Run};
-use checkrein_gate::{Approved, CommandSpec, Failure, Registry, Rendered, RunContext, Tool};
+use checkrein_contract::{Finished, FinishedAs, Place};
+use checkrein_gate::Registry;
 use checkrein_sandbox::Unconfined;
 use checkrein_testkit::SpillFolder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+pub(crate) use tool::Ended;
+use tool::RunProgram;
 
 /// Every program may run: what is tested here is how, not whether.
 const POLICY: &str = r#"
@@ -25,104 +26,6 @@ reason = "this is a test"
 effect = "run"
 program = ["*", "./*", "/*/*", "/*/*/*", "/*/*/*/*", "/*/*/*/*/*", "/*/*/*/*/*/*"]
 "#;
-
-/// What to run.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Program {
-    argv: Vec<String>,
-    #[serde(default)]
-    cwd: Option<String>,
-    #[serde(default = "ten_minutes")]
-    timeout_ms: u64,
-    #[serde(default = "sixty_four")]
-    keep_bytes: usize,
-}
-
-fn ten_minutes() -> u64 {
-    600_000
-}
-
-fn sixty_four() -> usize {
-    64
-}
-
-/// How it ended, with the streams as text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Ended {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) exit: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) signal: Option<i32>,
-    pub(crate) timed_out: bool,
-    pub(crate) cancelled: bool,
-    pub(crate) stdout: String,
-    pub(crate) stdout_total: u64,
-    pub(crate) stderr: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) spilled: Option<PathBuf>,
-}
-
-struct RunProgram;
-
-impl Tool for RunProgram {
-    type Input = Program;
-    type Output = Ended;
-
-    const NAME: &'static str = "run_program";
-    const DESCRIPTION: &'static str = "Runs a program.";
-
-    fn timeout_ms(&self, _input: &Program) -> u64 {
-        600_000
-    }
-
-    fn runs_programs(&self, _input: &Self::Input) -> bool {
-        true
-    }
-
-    fn effects(&self, input: &Program, _place: &Place, _facts: &Facts) -> Foreseen {
-        let program = input.argv.first().cloned().unwrap_or_default();
-        Foreseen::of(vec![Effect::Run(Run { program, argv: input.argv.clone(), ..Run::default() })])
-    }
-
-    fn run<'a>(
-        &'a self,
-        approved: &'a Approved,
-        input: Program,
-        context: RunContext<'a>,
-    ) -> BoxFuture<'a, Result<Ended, Failure>> {
-        Box::pin(async move {
-            let spec = CommandSpec {
-                argv: input.argv,
-                cwd: input.cwd.unwrap_or_else(|| context.place.cwd.clone()).into(),
-                env: vec![("ADDED".to_owned(), "by the tool".to_owned())],
-                timeout_ms: input.timeout_ms,
-                keep_bytes: input.keep_bytes,
-                spill: Some((context.spill.path("out"), context.spill.path("err"))),
-            };
-            let ran = context.sandbox.run(approved, spec, context.cancel).await;
-            let ran = ran.map_err(|error| Failure::new(Code::SandboxUnavailable, error.to_string()))?;
-            Ok(Ended {
-                exit: ran.exit,
-                signal: ran.signal,
-                timed_out: ran.timed_out,
-                cancelled: ran.cancelled,
-                stdout: String::from_utf8(ran.stdout.tail).unwrap(),
-                stdout_total: ran.stdout.total,
-                stderr: String::from_utf8(ran.stderr.tail).unwrap(),
-                spilled: ran.stdout.spilled,
-            })
-        })
-    }
-
-    fn render(&self, _input: &Program, output: &Ended) -> Rendered {
-        Rendered::whole(serde_json::to_string(output).unwrap())
-    }
-
-    fn examples() -> Vec<Value> {
-        vec![json!({"argv": ["true"]})]
-    }
-}
 
 /// A folder to work in, and a gate whose only tool runs programs there.
 pub(crate) struct World {
