@@ -47,6 +47,7 @@ pub struct Confined {
     facts: Arc<dyn FactSource>,
     found: Found,
     cgroups: Cgroups,
+    limits: Option<Limits>,
 }
 
 impl Confined {
@@ -54,7 +55,15 @@ impl Confined {
     pub fn new(settings: Settings) -> Self {
         let host = Host::look(environment::clean(settings.env), &settings.home);
         let found = probe(&settings.launcher, &host, &settings.without);
-        Self { launcher: settings.launcher, host, facts: settings.facts, found, cgroups: Cgroups::look() }
+        let cgroups = Cgroups::look();
+        Self { launcher: settings.launcher, host, facts: settings.facts, found, cgroups, limits: None }
+    }
+
+    /// With these limits in the place of the usual ones.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
     }
 
     /// What is limited for all processes of a call together; `None` where only each by itself is.
@@ -108,7 +117,7 @@ impl Confined {
             cwd: shown(&cwd),
             env,
             view,
-            limits: Limits::usual(seconds),
+            limits: self.limits.unwrap_or_else(|| Limits::usual(seconds)),
             layers,
             way_out,
         };

@@ -26,7 +26,7 @@ pub use capture::MAX_SPILL_BYTES;
 pub use confined::{Confined, Settings};
 pub use itself::{ask_itself, within};
 pub use launcher::launch_if_asked;
-pub use plan::Layer;
+pub use plan::{Layer, Limits};
 pub use probe::{Found, Lack};
 pub use prove::{Outcome, Proof};
 pub use unconfined::Unconfined;

@@ -55,19 +55,21 @@ pub(crate) enum NodeKind {
 
 /// Limits of each process, where nothing better is to be had. See `docs/sandbox.md` for where the numbers come from.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Private writable memory of one process, bytes.
-    pub(crate) data_bytes: u64,
+    pub data_bytes: u64,
     /// Memory of all processes of a call together, bytes, where a control group can be had.
-    pub(crate) all_bytes: u64,
+    pub all_bytes: u64,
     /// Largest file, bytes.
-    pub(crate) file_bytes: u64,
-    pub(crate) open_files: u64,
-    pub(crate) processes: u64,
+    pub file_bytes: u64,
+    /// Descriptors of one process.
+    pub open_files: u64,
+    /// Processes at once.
+    pub processes: u64,
     /// Processor time of one process, seconds.
-    pub(crate) cpu_seconds: u64,
+    pub cpu_seconds: u64,
     /// Room in each private folder, bytes.
-    pub(crate) private_bytes: u64,
+    pub private_bytes: u64,
 }
 
 /// The layers, each on or off. A layer that is on is there or the program does not run.
