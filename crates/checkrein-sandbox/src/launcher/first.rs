@@ -36,9 +36,6 @@ fn begin(plan: &Plan, reports: &Reports, told: &OwnedFd) -> std::result::Result<
     if plan.layers.namespaces {
         mounts::enter(plan).map_err(Broken::of(Layer::Namespaces, "the view can not be made"))?;
         _ = rustix::system::sethostname(b"checkrein");
-        // How many processes there may be at once: root is exempt from every other limit. Older kernels lack it.
-        let most = plan.limits.processes.to_string();
-        _ = fs::write("/proc/sys/kernel/pid_max", most);
     } else {
         // Whoever loses its parent comes to this process, and so is found when all is to end.
         _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));

@@ -47,6 +47,8 @@ pub(super) fn enter(plan: &Plan) -> Result<()> {
     for node in &plan.view {
         put(node, plan).map_err(|error| Error::new(error.kind(), format!("{}: {error}", node.at)))?;
     }
+    // How many processes there may be at once: root is exempt from every other limit. Older kernels lack it.
+    _ = fs::write(new("/proc/sys/kernel/pid_max"), plan.limits.processes.to_string());
     // Whoever is root may write what root may write below /proc/sys, namespaces or not.
     set(&new("/proc"), READ_ONLY, true)?;
     fs::create_dir(new("/.host"))?;
