@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// What a block may say.
 const WORDS: &[&str] = &[
-    "tries", "setup", "runs", "did", "shows", "after", "users", "needs", "grant", "limits", "plain", "terminal", "gap",
-    "seconds",
+    "tries", "setup", "runs", "did", "shows", "after", "users", "needs", "grant", "limits", "plain", "terminal",
+    "races", "gap", "seconds",
 ];
 
 /// One way out, tried.
@@ -40,6 +40,8 @@ pub(crate) struct Attempt {
     pub(crate) plain: bool,
     /// It has a terminal that it could type into.
     pub(crate) terminal: bool,
+    /// It wins or loses by chance where notices alone hold it.
+    pub(crate) races: bool,
     /// It is not contained, and why that is so.
     pub(crate) gap: String,
     /// How long it may take inside; to be stopped by the limit is no failure of the sandbox where this is given.
@@ -63,6 +65,11 @@ pub(crate) enum Grant {
 }
 
 impl Attempt {
+    /// It is no attempt but ordinary work, which has to succeed inside as well.
+    pub(crate) fn is_work(&self) -> bool {
+        self.kind == "work"
+    }
+
     /// How it is called in the suite and in the table.
     pub(crate) fn title(&self) -> String {
         format!("{}/{}", self.kind, self.name)
@@ -132,6 +139,7 @@ impl Attempt {
             ("grant", "connect") => self.grant = Grant::Connect,
             ("plain", "yes") => self.plain = true,
             ("terminal", "yes") => self.terminal = true,
+            ("races", "yes") => self.races = true,
             ("seconds", text) => self.seconds = Some(text.parse().map_err(|_| "no number".to_owned())?),
             ("limits", text) => {
                 for limit in text.split_whitespace() {

@@ -17,8 +17,7 @@ impl FactSource for Looked {
             Question::Kind { path } => Some(kind(Path::new(path)).into()),
             Question::Holds { tree, .. } => {
                 let mut files = Vec::new();
-                all(Path::new(&tree.root), &mut files);
-                Some(Finding::List(files))
+                all(Path::new(&tree.root), &mut files).map(|()| Finding::List(files))
             }
             _ => None,
         };
@@ -43,12 +42,15 @@ fn kind(path: &Path) -> &'static str {
     }
 }
 
-fn all(folder: &Path, files: &mut Vec<String>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            all(&entry.path(), files);
+/// All files; `None` where a name is no text, or a folder may not be looked into.
+fn all(folder: &Path, files: &mut Vec<String>) -> Option<()> {
+    for entry in std::fs::read_dir(folder).ok()? {
+        let entry = entry.ok()?;
+        if entry.file_type().ok()?.is_dir() {
+            all(&entry.path(), files)?;
         } else {
-            files.push(entry.path().to_string_lossy().into_owned());
+            files.push(entry.path().to_str()?.to_owned());
         }
     }
+    Some(())
 }

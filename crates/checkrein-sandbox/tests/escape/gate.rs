@@ -6,6 +6,7 @@ use checkrein_contract::{FinishedAs, Place};
 use checkrein_gate::{Registry, Sandbox};
 use checkrein_testkit::{SpillFolder, Yes};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::attempt::Grant;
 use crate::facts::Looked;
@@ -41,7 +42,7 @@ pub(crate) async fn call(
     sandbox: Arc<dyn Sandbox>,
     grant: Grant,
     argv: &[String],
-    seconds: u64,
+    (milliseconds, cancel): (u64, &CancellationToken),
 ) -> Result<Ended, String> {
     let text = |path: &std::path::Path| path.to_str().unwrap().to_owned();
     let (root, home) = (text(&world.root), text(&world.home));
@@ -59,8 +60,9 @@ pub(crate) async fn call(
     gate.gate.facts = Arc::new(Looked);
     gate.gate.spill = Arc::new(SpillFolder(world.spill()));
     gate.unconfined_allowed = true;
+    gate.cancel = cancel.clone();
     let args = json!({
-        "argv": argv, "timeout_ms": seconds * 1_000, "keep_bytes": 16 << 10, "effects": effects(grant, &root, argv),
+        "argv": argv, "timeout_ms": milliseconds, "keep_bytes": 16 << 10, "effects": effects(grant, &root, argv),
     });
     let finished = gate.call_with("run_program", &args.to_string(), Yes::Asked).await;
     if finished.ended != FinishedAs::Ok {

@@ -65,7 +65,7 @@ fn table(results: &BTreeMap<(String, User), Outcomes>, attempts: &[Attempt], bef
         let cell = |user: User, column: usize| match results.get(&(title.clone(), user)) {
             _ if attempt.root_only && user == User::Ordinary => "-".to_owned(),
             _ if !attempt.gap.is_empty() => "**nothing**".to_owned(),
-            Some(outcomes) if outcomes.bare.is_some() => held_by(outcomes),
+            Some(outcomes) if outcomes.bare.is_some() => held_by(outcomes, attempt.races),
             _ => row.split(" | ").nth(column).map_or("?", |cell| cell.trim_end_matches(" |")).to_owned(),
         };
         let tries = attempt.tries.replace('\n', " ").replace('|', "\\|");
@@ -82,7 +82,7 @@ fn table(results: &BTreeMap<(String, User), Outcomes>, attempts: &[Attempt], bef
 }
 
 /// The layers that hold it, each alone; and those without which it is not held.
-fn held_by(outcomes: &Outcomes) -> String {
+fn held_by(outcomes: &Outcomes, races: bool) -> String {
     if outcomes.bare.as_ref().is_some_and(|bare| bare.held()) {
         return "every run".to_owned();
     }
@@ -94,6 +94,9 @@ fn held_by(outcomes: &Outcomes) -> String {
     // The network's namespace needs the others around it: what they hold without it, it does not.
     if alone.contains(&"namespaces") {
         alone.retain(|name| *name != "network");
+    }
+    if races {
+        alone.retain(|name| *name != "notices");
     }
     let needed = names(false, &outcomes.off);
     let mut words = if alone.is_empty() { "several together".to_owned() } else { alone.join(" or ") };

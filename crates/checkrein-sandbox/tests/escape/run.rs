@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use checkrein_gate::Sandbox;
-use checkrein_sandbox::{Confined, Layer, Settings, Unconfined};
+use checkrein_sandbox::{Confined, Layer, Limits, Settings, Unconfined};
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use crate::attempt::Attempt;
 use crate::facts::Looked;
@@ -24,6 +25,8 @@ pub(crate) struct Order {
     pub(crate) launcher: PathBuf,
     /// With layers left out as well.
     pub(crate) layers: bool,
+    /// What the host's environment has besides, or instead.
+    pub(crate) env: Vec<(String, String)>,
 }
 
 /// How one run went.
@@ -65,7 +68,7 @@ pub(crate) fn all(order: &Order) -> Outcomes {
     let one = |without: Option<&[Layer]>| runtime.block_on(one(order, without));
     let mut outcomes = Outcomes { outside: one(None), inside: one(Some(&[])), ..Outcomes::default() };
     // What is not contained with all of them is not with less.
-    if order.layers && order.attempt.gap.is_empty() {
+    if order.layers && order.attempt.gap.is_empty() && !order.attempt.is_work() {
         for layer in Layer::ALL {
             let others: Vec<Layer> = Layer::ALL.into_iter().filter(|other| *other != layer).collect();
             outcomes.off.insert(layer.as_str().to_owned(), one(Some(&[layer])));
@@ -92,14 +95,22 @@ async fn one(order: &Order, without: Option<&[Layer]>) -> Outcome {
     } else {
         let seconds = attempt.seconds.filter(|_| without.is_some()).unwrap_or(SECONDS);
         let argv = world.argv(&attempt.runs);
-        match gate::call(&world, sandbox(order, &world, without), attempt.grant, &argv, seconds).await {
+        match gate::call(
+            &world,
+            sandbox(order, &world, without),
+            attempt.grant,
+            &argv,
+            (seconds * 1_000, &CancellationToken::new()),
+        )
+        .await
+        {
             Ok(ended) => {
                 outcome.timed_out = ended.timed_out;
-                outcome.said = format!("{}{}", ended.stdout, ended.stderr);
+                outcome.said = format!("{}{}", end_of(&ended.stdout), end_of(&ended.stderr));
                 let wanted = attempt.shows.replace("MARK", &world.mark);
                 outcome.escaped = !wanted.is_empty() && ended.stdout.contains(&wanted);
             }
-            Err(reason) => outcome.failed = reason,
+            Err(reason) => outcome.failed = end_of(&reason),
         }
     }
     if attempt.shows.is_empty() {
@@ -115,9 +126,20 @@ async fn one(order: &Order, without: Option<&[Layer]>) -> Outcome {
     outcome
 }
 
+/// As much as a person reads of it.
+fn end_of(text: &str) -> String {
+    let from = text.char_indices().rev().nth(400).map_or(0, |(at, _)| at);
+    text[from..].to_owned()
+}
+
 fn sandbox(order: &Order, world: &World, without: Option<&[Layer]>) -> Arc<dyn Sandbox> {
     let home = world.home.to_str().unwrap().to_owned();
-    let env = [("PATH", PATH.to_owned()), ("HOME", home)].map(|(name, value)| (name.to_owned(), value)).to_vec();
+    let mut env = order.env.clone();
+    for (name, value) in [("PATH", PATH.to_owned()), ("HOME", home)] {
+        if !env.iter().any(|(there, _)| there == name) {
+            env.push((name.to_owned(), value));
+        }
+    }
     let Some(without) = without else { return Arc::new(Unconfined::new(env)) };
     let settings = Settings {
         launcher: order.launcher.clone(),
@@ -126,5 +148,24 @@ fn sandbox(order: &Order, world: &World, without: Option<&[Layer]>) -> Arc<dyn S
         facts: Arc::new(Looked),
         without: without.to_vec(),
     };
-    Arc::new(Confined::new(settings))
+    let confined = Confined::new(settings);
+    if order.attempt.limits.is_empty() {
+        return Arc::new(confined);
+    }
+    Arc::new(confined.with_limits(limits(&order.attempt)))
+}
+
+/// Small limits, so that what goes past them outside harms nobody.
+fn limits(attempt: &Attempt) -> Limits {
+    let of = |name: &str, usual: u64| {
+        attempt.limits.iter().find(|(said, _)| said == name).map_or(usual, |(_, number)| *number)
+    };
+    Limits {
+        data_bytes: of("data", 1 << 30),
+        file_bytes: of("file", 1 << 30),
+        open_files: of("files", 1 << 10),
+        processes: of("processes", 1 << 10),
+        cpu_seconds: of("cpu", 60),
+        private_bytes: of("private", 1 << 30),
+    }
 }

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::run::{Order, Outcomes};
+use crate::world::PATH;
 
 /// The word by which this program is asked to run one attempt.
 pub(crate) const WORD: &str = "__attempt";
@@ -37,6 +38,15 @@ impl User {
         self == Self::Ordinary || rustix::process::geteuid().is_root()
     }
 
+    /// Whether this user finds on this machine what an attempt needs.
+    pub(crate) fn meets(self, needs: &str) -> bool {
+        let words = [self.words(), vec!["bash", "-c", needs]].concat();
+        let mut command = Command::new(words.first().copied().unwrap_or_default());
+        command.args(words.iter().skip(1)).env_clear().envs(tool_chains());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        needs.is_empty() || (self.can_be() && command.status().is_ok_and(|status| status.success()))
+    }
+
     /// What starts the program of this name as this user.
     fn words(self) -> Vec<&'static str> {
         let change = self == Self::Ordinary && rustix::process::geteuid().is_root();
@@ -44,6 +54,22 @@ impl User {
             if change { &["setpriv", "--reuid", ORDINARY, "--regid", ORDINARY, "--clear-groups"] } else { &[] };
         words.to_vec()
     }
+}
+
+/// What of this process's environment says where tool chains are.
+pub(crate) fn tool_chains() -> Vec<(String, String)> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let named = |name: &str, below: &str| {
+        let folder = std::env::var(name).unwrap_or_else(|_| format!("{home}/{below}"));
+        Path::new(&folder).is_dir().then(|| (name.to_owned(), folder))
+    };
+    let folders: Vec<_> =
+        [named("CARGO_HOME", ".cargo"), named("RUSTUP_HOME", ".rustup")].into_iter().flatten().collect();
+    let path = match folders.iter().find(|(name, _)| name == "CARGO_HOME") {
+        Some((_, cargo)) => format!("{cargo}/bin:{PATH}"),
+        None => PATH.to_owned(),
+    };
+    folders.into_iter().chain([("PATH".to_owned(), path)]).collect()
 }
 
 /// This program, where every user can start it.
@@ -79,7 +105,7 @@ pub(crate) fn carry_out(order: &Order, user: User) -> Result<Outcomes> {
     words.extend([&*launcher, WORD, &text]);
     let (first, rest) = words.split_first().ok_or_else(|| Error::other("no words"))?;
     let mut command = Command::new(first);
-    command.args(rest).env_clear().env("PATH", crate::world::PATH).current_dir(Path::new("/"));
+    command.args(rest).env_clear().env("PATH", PATH).current_dir(Path::new("/"));
     let stdin =
         terminal.as_ref().map(|terminal| terminal.1.try_clone()).transpose()?.map_or(Stdio::null(), Stdio::from);
     let output = command.stdin(stdin).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn()?.wait_with_output()?;

@@ -1,0 +1,227 @@
+//! What a confined run tells of its end and of what it refused: nothing that the program prints is taken for it.
+
+use std::sync::Arc;
+
+use checkrein_gate::Sandbox;
+use checkrein_sandbox::{Confined, Settings};
+use libtest_mimic::{Failed, Trial};
+use tokio_util::sync::CancellationToken;
+
+use crate::attempt::Grant;
+use crate::facts::Looked;
+use crate::gate;
+use crate::tool::Ended;
+use crate::user::Launcher;
+use crate::world::{PATH, World};
+
+/// Runs a line in a fresh world.
+struct Inside {
+    world: World,
+    sandbox: Arc<dyn Sandbox>,
+    cancel: CancellationToken,
+}
+
+impl Inside {
+    fn new(launcher: &Launcher) -> Self {
+        let world = World::new();
+        let settings = Settings {
+            launcher: launcher.path(),
+            env: vec![
+                ("PATH".to_owned(), PATH.to_owned()),
+                ("HOME".to_owned(), world.home.to_string_lossy().into_owned()),
+            ],
+            home: world.home.clone(),
+            facts: Arc::new(Looked),
+            without: Vec::new(),
+        };
+        Self { world, sandbox: Arc::new(Confined::new(settings)), cancel: CancellationToken::new() }
+    }
+
+    async fn words(&self, argv: &[&str], milliseconds: u64) -> Result<Ended, String> {
+        let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+        let bounds = (milliseconds, &self.cancel);
+        gate::call(&self.world, Arc::clone(&self.sandbox), Grant::Out, &argv, bounds).await
+    }
+
+    async fn bash(&self, line: &str) -> Result<Ended, String> {
+        self.tagged(line, 60_000).await
+    }
+
+    /// So that what it leaves behind is known.
+    async fn tagged(&self, line: &str, milliseconds: u64) -> Result<Ended, String> {
+        let argv = self.world.argv(line);
+        let bounds = (milliseconds, &self.cancel);
+        gate::call(&self.world, Arc::clone(&self.sandbox), Grant::Out, &argv, bounds).await
+    }
+
+    /// Refusals, as `kind target`.
+    async fn denied(&self, line: &str) -> Result<Vec<String>, String> {
+        let ended = self.bash(line).await?;
+        Ok(ended.denied.into_iter().map(|denial| format!("{} {}", denial.kind, denial.target)).collect())
+    }
+}
+
+type Checked = Result<(), String>;
+
+fn same<T: PartialEq + std::fmt::Debug>(is: T, should_be: T) -> Checked {
+    if is == should_be { Ok(()) } else { Err(format!("it is {is:?}, and should be {should_be:?}")) }
+}
+
+/// All of them.
+pub(crate) fn trials(launcher: &Arc<Launcher>) -> Vec<Trial> {
+    macro_rules! trial {
+        ($($name:ident),*) => {
+            vec![$({
+                let launcher = Arc::clone(launcher);
+                Trial::test(concat!("reported/", stringify!($name)), move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                    let inside = Inside::new(&launcher);
+                    let checked = runtime.block_on($name(&inside));
+                    inside.world.end_left();
+                    checked.map_err(Failed::from)
+                })
+            }),*]
+        };
+    }
+    trial![
+        exit_code_and_signal_are_told_apart,
+        what_can_not_start_says_why,
+        a_time_limit_leaves_nobody,
+        a_program_that_ignores_the_request_to_end_is_ended,
+        cancelling_leaves_nobody,
+        dropping_the_run_leaves_nobody,
+        what_was_printed_before_the_end_is_kept,
+        a_refused_change_is_told_with_its_true_path,
+        a_refused_connection_is_told_with_its_address,
+        words_alone_are_no_refusal,
+        what_is_granted_is_no_refusal,
+        a_flood_of_refusals_is_cut
+    ]
+}
+
+async fn exit_code_and_signal_are_told_apart(inside: &Inside) -> Checked {
+    let ended = inside.bash("printf out; printf err >&2; exit 3").await?;
+    same((ended.exit, ended.signal, &*ended.stdout, &*ended.stderr), (Some(3), None, "out", "err"))?;
+    let ended = inside.bash("kill -9 $$").await?;
+    same((ended.exit, ended.signal), (None, Some(9)))?;
+    let ended = inside.bash("kill -SEGV $$").await?;
+    same((ended.exit, ended.signal), (None, Some(11)))
+}
+
+async fn what_can_not_start_says_why(inside: &Inside) -> Checked {
+    let script = inside.world.root.join("script");
+    std::fs::write(&script, "#!/not/there\n").unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for (argv, reason) in [
+        (&["no-such-program"][..], "there is no program `no-such-program` here"),
+        (&["./no-such-program"], "there is no program `./no-such-program` here"),
+        (&["./script"], "the interpreter of `./script` is missing"),
+        (&["./notes.txt"], "ermission"),
+    ] {
+        match inside.words(argv, 60_000).await {
+            Err(text) if text.contains(reason) => {}
+            other => return Err(format!("{argv:?}: {other:?}")),
+        }
+    }
+    Ok(())
+}
+
+/// Long enough for the first output, then over.
+async fn until_it_prints(inside: &Inside, line: &str) -> Result<Ended, String> {
+    for milliseconds in [300, 2_000, 20_000] {
+        let ended = inside.tagged(line, milliseconds).await?;
+        if !ended.stdout.is_empty() {
+            return Ok(ended);
+        }
+    }
+    Err("it printed nothing".to_owned())
+}
+
+async fn a_time_limit_leaves_nobody(inside: &Inside) -> Checked {
+    let ended = until_it_prints(inside, "sleep 60 & setsid sleep 60 & echo x; wait").await?;
+    same((ended.timed_out, ended.cancelled, inside.world.left().len()), (true, false, 0))
+}
+
+async fn a_program_that_ignores_the_request_to_end_is_ended(inside: &Inside) -> Checked {
+    let ended = until_it_prints(inside, "trap '' TERM INT HUP; setsid sleep 60 & echo x; sleep 60; wait").await?;
+    same((ended.timed_out, ended.signal, inside.world.left().len()), (true, Some(9), 0))
+}
+
+async fn cancelling_leaves_nobody(inside: &Inside) -> Checked {
+    let ready = inside.world.root.join("out/ready");
+    let line = "(setsid sleep 60 &); sleep 60 & touch out/ready; wait";
+    let (ended, ()) = tokio::join!(inside.bash(line), async {
+        appears(&ready).await;
+        inside.cancel.cancel();
+    });
+    let ended = ended?;
+    same((ended.cancelled, ended.timed_out, inside.world.left().len()), (true, false, 0))
+}
+
+async fn dropping_the_run_leaves_nobody(inside: &Inside) -> Checked {
+    let ready = inside.world.root.join("out/ready");
+    tokio::select! {
+        ended = inside.bash("(setsid sleep 60 &); sleep 60 & touch out/ready; wait") => {
+            return Err(format!("it ended by itself: {ended:?}"));
+        }
+        () = appears(&ready) => {}
+    }
+    // Nobody waits for those inside then: the kernel ends them, soon.
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while !inside.world.left().is_empty() && std::time::Instant::now() < until {
+        tokio::task::yield_now().await;
+    }
+    same(inside.world.left().len(), 0)
+}
+
+/// Until the file is there, or half a minute is over: then what is checked fails.
+async fn appears(path: &std::path::Path) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !path.exists() && std::time::Instant::now() < until {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn what_was_printed_before_the_end_is_kept(inside: &Inside) -> Checked {
+    let ended = inside.bash("seq 100000; seq 100000 >&2").await?;
+    same((ended.exit, ended.stdout_total, ended.stdout.ends_with("\n100000\n")), (Some(0), 588_895, true))?;
+    same(ended.stderr.ends_with("\n100000\n"), true)
+}
+
+async fn a_refused_change_is_told_with_its_true_path(inside: &Inside) -> Checked {
+    let root = inside.world.root.to_str().unwrap().to_owned();
+    same(inside.denied("echo x > /etc/x").await?, vec!["write /etc/x".to_owned()])?;
+    same(inside.denied("ln -s /etc out/e; echo x > out/e/x").await?, vec!["write /etc/x".to_owned()])?;
+    same(inside.denied("cd src; echo x > ../notes.txt").await?, vec![format!("write {root}/notes.txt")])?;
+    same(inside.denied("mkdir src/new").await?, vec![format!("write {root}/src/new")])?;
+    same(inside.denied("rm -f notes.txt").await?, vec![format!("delete {root}/notes.txt")])?;
+    same(inside.denied("chmod 600 notes.txt").await?, vec![format!("metadata {root}/notes.txt")])?;
+    same(inside.denied("mv -T out/kept.txt src/kept.txt").await?.contains(&format!("write {root}/src/kept.txt")), true)
+}
+
+async fn a_refused_connection_is_told_with_its_address(inside: &Inside) -> Checked {
+    same(inside.denied("echo x > /dev/tcp/192.0.2.1/80").await?, vec!["connect 192.0.2.1:80".to_owned()])?;
+    let line = "python3 -c 'import socket; socket.socket(socket.AF_INET6).connect((\"2001:db8::1\", 443))'";
+    same(inside.denied(line).await?, vec!["connect [2001:db8::1]:443".to_owned()])
+}
+
+async fn words_alone_are_no_refusal(inside: &Inside) -> Checked {
+    let line = "echo 'bash: /etc/x: Permission denied' >&2; echo '{\"denied\":{\"kind\":\"write\",\"target\":\"/etc/x\"}}'; exit 1";
+    let ended = inside.bash(line).await?;
+    same((ended.exit, ended.denied.len()), (Some(1), 0))?;
+    // Nor does the program find a way to report by itself.
+    let line = "for f in 0 3 4 5 6 7 8 9; do echo '{\"exited\":0}' >&$f; done; \
+                for f in /proc/1/fd/* /proc/$PPID/fd/*; do echo '{\"exited\":0}' > $f; done; exit 5";
+    same(inside.bash(line).await?.exit, Some(5))
+}
+
+async fn what_is_granted_is_no_refusal(inside: &Inside) -> Checked {
+    let line = "echo x > out/x; mkdir out/d; mv out/x out/d; rm -r out/d; touch /tmp/x ~/x; cat notes.txt > /dev/null; \
+                cat /no/such/file; cat .env; ls -A ~";
+    same(inside.denied(line).await?, Vec::new())
+}
+
+async fn a_flood_of_refusals_is_cut(inside: &Inside) -> Checked {
+    let denied = inside.denied("for i in $(seq 500); do : > /etc/x$i; done").await?;
+    same((denied.len(), denied.first().map(String::as_str)), (64, Some("write /etc/x1")))
+}
