@@ -12,7 +12,15 @@ use checkrein_policy::{Policy, decide};
 
 /// What in a project is code or configuration that others run later, or the harness's own: held in a tree that is given
 /// to be written, unless a call was granted that very path.
-pub const CONTROL_FILES: &[&str] = &[".git/hooks", ".git/config", ".git/info/attributes", ".checkrein"];
+pub const CONTROL_FILES: &[&str] = &[
+    ".git/hooks",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/commondir",
+    ".git/info/attributes",
+    ".git/modules",
+    ".checkrein",
+];
 
 /// What a call may touch.
 pub struct Grant {

@@ -47,6 +47,8 @@ pub(crate) enum NodeKind {
     Layered,
     /// An empty file or folder in the place of what is there.
     Hidden,
+    /// Nothing is there, and nothing may come to be there.
+    Absent,
     /// A folder that begins empty and ends with the call.
     Private,
     /// A link, as the host has it.

@@ -283,9 +283,10 @@ impl<'a> View<'a> {
             }
         }
         let root = self.root.clone();
-        for path in CONTROL_FILES.iter().map(|name| root.join(name)).filter(|path| path.exists()) {
+        for path in CONTROL_FILES.iter().map(|name| root.join(name)) {
             if !self.changed.contains(&path) {
-                self.put(&path, Weight::Held, NodeKind::Read);
+                let kind = if path.exists() { NodeKind::Read } else { NodeKind::Absent };
+                self.put(&path, Weight::Held, kind);
             }
         }
         Ok(())

@@ -95,6 +95,24 @@ const SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF
 const INTERNET: &[i32] = &[libc::AF_INET, libc::AF_INET6];
 /// Writing into somebody's terminal as if it were typed.
 const TERMINAL: &[u64] = &[0x5412, 0x541c, 0x5437];
+/// The bit of a mode by which a program runs with its owner's rights.
+const SET_USER: u64 = 0o4000;
+/// Calls that set a mode, and which argument it is; of those that may make a file, which argument says so.
+const MODES: &[(i64, u8, Option<u8>)] = &[
+    (libc::SYS_fchmod, 1, None),
+    (libc::SYS_fchmodat, 2, None),
+    (libc::SYS_fchmodat2, 2, None),
+    (libc::SYS_openat, 3, Some(2)),
+    (libc::SYS_mknodat, 2, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 2, Some(1)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1, None),
+];
 /// Flags of `open` that make it one that changes something.
 const CHANGING: &[i32] = &[libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC];
 /// Calls that change something by a path, or connect.
@@ -117,6 +135,8 @@ const LOOKED_AT: &[i64] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_connect,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_creat,
     #[cfg(target_arch = "x86_64")]
@@ -159,6 +179,12 @@ pub(super) fn refusals(layers: Layers) -> Result<Vec<BpfProgram>> {
     refused.insert(libc::SYS_mknodat, device(2)?);
     #[cfg(target_arch = "x86_64")]
     refused.insert(libc::SYS_mknod, device(1)?);
+    // A program that takes its owner's rights whoever starts it stays when the call is over.
+    for (call, mode, flags) in MODES {
+        let mut conditions = vec![masked(*mode, SET_USER, SET_USER)];
+        conditions.extend(flags.map(|flags| has(flags, libc::O_CREAT)));
+        refused.entry(*call).or_default().push(rule(&conditions)?);
+    }
     let mut sockets = vec![rule(&SOCKETS.iter().map(|family| is_not(0, *family)).collect::<Vec<_>>())?];
     sockets.push(rule(&[is(0, family(libc::AF_NETLINK)), is_not(2, libc::NETLINK_ROUTE)])?);
     for kind in INTERNET {
@@ -189,6 +215,8 @@ pub(super) fn notices() -> Result<BpfProgram> {
     rules.insert(libc::SYS_openat, changing(2)?);
     #[cfg(target_arch = "x86_64")]
     rules.insert(libc::SYS_open, changing(1)?);
+    // Only what names its target.
+    rules.insert(libc::SYS_sendto, vec![given(4)?]);
     // The library has no word for notices: "ask the tracer" stands in for it, in a program made of nothing else.
     let mut program = compile(rules, SeccompAction::Trace(0))?;
     for step in &mut program {
@@ -252,6 +280,12 @@ fn kind_is(argument: u8, kind: u32) -> Condition {
 
 fn masked(argument: u8, mask: u64, value: u64) -> Condition {
     Condition(argument, SeccompCmpOp::MaskedEq(mask), value)
+}
+
+/// A rule that hits when a pointer is given.
+fn given(argument: u8) -> Result<SeccompRule> {
+    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
+    condition.and_then(|condition| SeccompRule::new(vec![condition])).map_err(Error::other)
 }
 
 /// A rule that hits when all of it does. Arguments are 32 bits wide here: the kernel takes no more of them.

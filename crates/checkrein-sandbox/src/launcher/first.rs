@@ -58,7 +58,7 @@ fn begin(plan: &Plan, reports: &Reports, told: &OwnedFd) -> std::result::Result<
         raw::Forked::Parent(program) => program,
     };
     drop(theirs);
-    let notices = if plan.layers.notices { Notices::received(&ours, plan) } else { None };
+    let notices = if plan.layers.notices { Notices::taken(&ours, program, plan) } else { None };
     // What the program may not do to this process, it can not do: it has no right that this one lacks, and not all of
     // those that this one keeps.
     _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);

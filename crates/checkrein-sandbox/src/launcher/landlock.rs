@@ -55,7 +55,7 @@ pub(super) fn restrict(plan: &Plan) -> Result<i32, Broken> {
             // Only a view can keep changes apart from the host's own.
             NodeKind::Layered => give(&node.at, if plan.layers.namespaces { write } else { read })?,
             NodeKind::List => give(&node.at, AccessFs::ReadDir.into())?,
-            NodeKind::Hidden | NodeKind::Link(_) => {}
+            NodeKind::Hidden | NodeKind::Absent | NodeKind::Link(_) => {}
         }
     }
     if plan.layers.namespaces {

@@ -96,6 +96,8 @@ fn put(node: &Node, plan: &Plan) -> Result<()> {
             fs::set_permissions(&at, std::os::unix::fs::PermissionsExt::from_mode(mode | 0o700))
         }
         NodeKind::Hidden => hide(&at),
+        // There is nothing to put a mount on; notices hold it.
+        NodeKind::Absent => Ok(()),
         NodeKind::Link(target) => {
             at.parent().map_or(Ok(()), folder)?;
             symlink(target, &at)

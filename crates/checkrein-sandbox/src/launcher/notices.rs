@@ -5,14 +5,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{IoSliceMut, Read as _, Seek as _, SeekFrom};
-use std::mem::MaybeUninit;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::process::{ForeignRawFd, Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::Reports;
 use super::raw::{self, Notice};
@@ -20,6 +19,8 @@ use crate::plan::{Node, NodeKind, Plan, Report};
 
 /// Different refusals that are told of one run.
 const MOST_TOLD: usize = 64;
+/// Messages of one call that are looked at.
+const MOST_MESSAGES: u64 = 64;
 /// Longest path that the kernel takes, bytes.
 const LONGEST_PATH: usize = 4096;
 
@@ -33,8 +34,26 @@ pub(super) struct Notices {
 
 /// What a call would do.
 enum Would {
-    Change(Vec<(&'static str, PathBuf)>),
+    Change(Vec<Change>),
     Connect(Target),
+}
+
+/// One change by a path.
+struct Change {
+    kind: &'static str,
+    path: PathBuf,
+    /// A whole tree goes from there, or comes to be there, by its name alone.
+    moved: bool,
+}
+
+impl Change {
+    fn new(kind: &'static str, path: PathBuf) -> Self {
+        Self { kind, path, moved: false }
+    }
+
+    fn moved(kind: &'static str, path: PathBuf) -> Self {
+        Self { kind, path, moved: true }
+    }
 }
 
 enum Target {
@@ -44,23 +63,17 @@ enum Target {
 }
 
 impl Notices {
-    /// Takes what the program's process sends when its filter is in place; `None` when it could not be.
-    pub(super) fn received(from: &UnixStream, plan: &Plan) -> Option<Self> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = RecvAncillaryBuffer::new(&mut space);
-        let mut byte = [0_u8];
-        recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC).ok()?;
-        let listener = control.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-            _ => None,
-        })?;
-        Some(Self {
-            listener,
-            view: plan.view.clone(),
-            network: plan.layers.network,
-            open: plan.layers.open_network,
-            told: BTreeSet::new(),
-        })
+    /// Takes what the program's process offers when its filter is in place; `None` when it could not be.
+    pub(super) fn taken(mut from: &UnixStream, program: Pid, plan: &Plan) -> Option<Self> {
+        let mut number = [0_u8; 4];
+        from.read_exact(&mut number).ok()?;
+        let process = pidfd_open(program, PidfdFlags::empty()).ok()?;
+        let number = ForeignRawFd::from(i32::from_ne_bytes(number));
+        let listener = pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok()?;
+        rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC).ok()?;
+        from.write_all(b"!").ok()?;
+        let (network, open) = (plan.layers.network, plan.layers.open_network);
+        Some(Self { listener, view: plan.view.clone(), network, open, told: BTreeSet::new() })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -79,9 +92,11 @@ impl Notices {
             // What can not be read is refused by the kernel as well, or held by the other layers.
             None => None,
             Some(Would::Change(paths)) => {
-                let refused = paths.into_iter().find(|(_, path)| !self.may_change(path));
-                refused.map(|(kind, path)| {
-                    self.tell(reports, kind, &path.to_string_lossy());
+                let refused = paths.into_iter().find(|change| {
+                    !self.may_change(&change.path) || change.moved && self.holds_something(&change.path)
+                });
+                refused.map(|change| {
+                    self.tell(reports, change.kind, &change.path.to_string_lossy());
                     libc::EACCES
                 })
             }
@@ -109,6 +124,16 @@ impl Notices {
         let holds = self.view.iter().filter(|node| path.starts_with(&node.at));
         let innermost = holds.max_by_key(|node| node.at.len());
         innermost.is_some_and(|node| matches!(node.kind, NodeKind::Write | NodeKind::Private | NodeKind::Layered))
+    }
+
+    /// Whether something below this path is held or hidden, or may not come to be: moving a tree away, or another to its
+    /// place, would get around that.
+    fn holds_something(&self, path: &Path) -> bool {
+        let given = |kind: &NodeKind| {
+            matches!(kind, NodeKind::Write | NodeKind::Private | NodeKind::Layered | NodeKind::Link(_))
+        };
+        let mut below = self.view.iter().filter(|node| path != Path::new(&node.at));
+        below.any(|node| Path::new(&node.at).starts_with(path) && !given(&node.kind))
     }
 
     /// What is not to be connected to.
@@ -141,7 +166,7 @@ fn read(notice: &Notice) -> Option<Would> {
     };
     let follows_at = |argument: usize| !flag(argument, libc::AT_SYMLINK_NOFOLLOW);
     let changes = match notice.call {
-        libc::SYS_openat => vec![("write", at(0, 1, !flag(2, libc::O_NOFOLLOW))?)],
+        libc::SYS_openat => vec![Change::new("write", at(0, 1, !flag(2, libc::O_NOFOLLOW))?)],
         libc::SYS_openat2 => {
             let how = memory(notice.pid, *notice.arguments.get(2)?, 8)?;
             let flags = u64::from_ne_bytes(how.try_into().ok()?);
@@ -149,20 +174,24 @@ fn read(notice: &Notice) -> Option<Would> {
             if flags & u64::from(changing) == 0 {
                 return None;
             }
-            vec![("write", at(0, 1, flags & u64::from(libc::O_NOFOLLOW.cast_unsigned()) == 0)?)]
+            vec![Change::new("write", at(0, 1, flags & u64::from(libc::O_NOFOLLOW.cast_unsigned()) == 0)?)]
         }
-        libc::SYS_truncate => vec![("write", plain(0, true)?)],
-        libc::SYS_mkdirat | libc::SYS_mknodat => vec![("write", at(0, 1, false)?)],
-        libc::SYS_unlinkat => vec![("delete", at(0, 1, false)?)],
-        libc::SYS_renameat | libc::SYS_renameat2 => vec![("delete", at(0, 1, false)?), ("write", at(2, 3, false)?)],
-        libc::SYS_linkat => vec![("write", at(0, 1, false)?), ("write", at(2, 3, false)?)],
-        libc::SYS_symlinkat => vec![("write", at(1, 2, false)?)],
-        libc::SYS_fchmodat => vec![("metadata", at(0, 1, true)?)],
-        libc::SYS_fchmodat2 | libc::SYS_utimensat => vec![("metadata", at(0, 1, follows_at(3))?)],
-        libc::SYS_fchownat => vec![("metadata", at(0, 1, follows_at(4))?)],
-        libc::SYS_setxattr | libc::SYS_removexattr => vec![("metadata", plain(0, true)?)],
-        libc::SYS_lsetxattr | libc::SYS_lremovexattr => vec![("metadata", plain(0, false)?)],
-        libc::SYS_connect => return Some(Would::Connect(target(notice)?)),
+        libc::SYS_truncate => vec![Change::new("write", plain(0, true)?)],
+        libc::SYS_mkdirat | libc::SYS_mknodat => vec![Change::new("write", at(0, 1, false)?)],
+        libc::SYS_unlinkat => vec![Change::new("delete", at(0, 1, false)?)],
+        libc::SYS_renameat | libc::SYS_renameat2 => {
+            vec![Change::moved("delete", at(0, 1, false)?), Change::moved("write", at(2, 3, false)?)]
+        }
+        libc::SYS_linkat => vec![Change::new("write", at(0, 1, false)?), Change::new("write", at(2, 3, false)?)],
+        libc::SYS_symlinkat => vec![Change::moved("write", at(1, 2, false)?)],
+        libc::SYS_fchmodat => vec![Change::new("metadata", at(0, 1, true)?)],
+        libc::SYS_fchmodat2 | libc::SYS_utimensat => vec![Change::new("metadata", at(0, 1, follows_at(3))?)],
+        libc::SYS_fchownat => vec![Change::new("metadata", at(0, 1, follows_at(4))?)],
+        libc::SYS_setxattr | libc::SYS_removexattr => vec![Change::new("metadata", plain(0, true)?)],
+        libc::SYS_lsetxattr | libc::SYS_lremovexattr => vec![Change::new("metadata", plain(0, false)?)],
+        libc::SYS_connect => return target(notice.pid, *notice.arguments.get(1)?, *notice.arguments.get(2)?),
+        libc::SYS_sendto => return target(notice.pid, *notice.arguments.get(4)?, *notice.arguments.get(5)?),
+        libc::SYS_sendmsg | libc::SYS_sendmmsg => return messages(notice),
         #[cfg(target_arch = "x86_64")]
         call => old_call(call, &plain, flag(1, libc::O_NOFOLLOW))?,
         #[cfg(not(target_arch = "x86_64"))]
@@ -173,22 +202,20 @@ fn read(notice: &Notice) -> Option<Would> {
 
 /// The calls of old, without a folder to start from.
 #[cfg(target_arch = "x86_64")]
-fn old_call(
-    call: i64,
-    plain: &dyn Fn(usize, bool) -> Option<PathBuf>,
-    no_follow: bool,
-) -> Option<Vec<(&'static str, PathBuf)>> {
+fn old_call(call: i64, plain: &dyn Fn(usize, bool) -> Option<PathBuf>, no_follow: bool) -> Option<Vec<Change>> {
     Some(match call {
-        libc::SYS_open => vec![("write", plain(0, !no_follow)?)],
-        libc::SYS_creat => vec![("write", plain(0, true)?)],
-        libc::SYS_mkdir | libc::SYS_mknod => vec![("write", plain(0, false)?)],
-        libc::SYS_rmdir | libc::SYS_unlink => vec![("delete", plain(0, false)?)],
-        libc::SYS_rename => vec![("delete", plain(0, false)?), ("write", plain(1, false)?)],
-        libc::SYS_link => vec![("write", plain(0, false)?), ("write", plain(1, false)?)],
-        libc::SYS_symlink => vec![("write", plain(1, false)?)],
-        libc::SYS_lchown => vec![("metadata", plain(0, false)?)],
-        libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => vec![("metadata", plain(0, true)?)],
-        libc::SYS_futimesat => vec![("metadata", plain(1, true)?)],
+        libc::SYS_open => vec![Change::new("write", plain(0, !no_follow)?)],
+        libc::SYS_creat => vec![Change::new("write", plain(0, true)?)],
+        libc::SYS_mkdir | libc::SYS_mknod => vec![Change::new("write", plain(0, false)?)],
+        libc::SYS_rmdir | libc::SYS_unlink => vec![Change::new("delete", plain(0, false)?)],
+        libc::SYS_rename => vec![Change::moved("delete", plain(0, false)?), Change::moved("write", plain(1, false)?)],
+        libc::SYS_link => vec![Change::new("write", plain(0, false)?), Change::new("write", plain(1, false)?)],
+        libc::SYS_symlink => vec![Change::moved("write", plain(1, false)?)],
+        libc::SYS_lchown => vec![Change::new("metadata", plain(0, false)?)],
+        libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
+            vec![Change::new("metadata", plain(0, true)?)]
+        }
+        libc::SYS_futimesat => vec![Change::new("metadata", plain(1, true)?)],
         _ => return None,
     })
 }
@@ -234,13 +261,32 @@ fn real(path: &Path, follows: bool) -> PathBuf {
     }
 }
 
-fn target(notice: &Notice) -> Option<Target> {
-    let [_, address, length, ..] = notice.arguments;
+/// Where messages go that name their target themselves; the first that is not to be reached counts, or the first.
+fn messages(notice: &Notice) -> Option<Would> {
+    const HEAD: u64 = size_of::<libc::msghdr>() as u64;
+    const EACH: u64 = size_of::<libc::mmsghdr>() as u64;
+    let count = if notice.call == libc::SYS_sendmmsg { (*notice.arguments.get(2)?).min(MOST_MESSAGES) } else { 1 };
+    let mut first = None;
+    for number in 0..count {
+        let at = notice.arguments.get(1)?.checked_add(number * EACH)?;
+        let head = memory(notice.pid, at, usize::try_from(HEAD).ok()?)?;
+        let field = |from: usize| Some(u64::from_ne_bytes(head.get(from..from + 8)?.try_into().ok()?));
+        let (address, length) = (field(0)?, field(8)? & 0xffff_ffff);
+        let would = if address == 0 { None } else { target(notice.pid, address, length) };
+        if matches!(would, Some(Would::Connect(Target::Socket(_)))) {
+            return would;
+        }
+        first = first.or(would);
+    }
+    first
+}
+
+fn target(pid: i32, address: u64, length: u64) -> Option<Would> {
     let length = usize::try_from(length).ok()?.min(128);
-    let bytes = memory(notice.pid, address, length)?;
+    let bytes = memory(pid, address, length)?;
     let family = i32::from(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));
     let port = || Some(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?));
-    Some(match family {
+    let target = match family {
         libc::AF_INET => {
             let address: [u8; 4] = bytes.get(4..8)?.try_into().ok()?;
             Target::Internet(SocketAddr::new(Ipv4Addr::from(address).into(), port()?))
@@ -254,10 +300,9 @@ fn target(notice: &Notice) -> Option<Target> {
             let name = name.split(|byte| *byte == 0).next()?;
             // A name without a file is held by the network namespace and by Landlock.
             if name.is_empty() {
-                return Some(Target::Other);
+                return Some(Would::Connect(Target::Other));
             }
             let written = PathBuf::from(String::from_utf8(name.to_vec()).ok()?);
-            let pid = notice.pid;
             let whole = match written.is_absolute() {
                 true => written,
                 false => fs::read_link(format!("/proc/{pid}/cwd")).ok()?.join(written),
@@ -265,7 +310,8 @@ fn target(notice: &Notice) -> Option<Target> {
             Target::Socket(real(&own_links(&whole, pid), true))
         }
         _ => Target::Other,
-    })
+    };
+    Some(Would::Connect(target))
 }
 
 fn text(pid: i32, address: u64) -> Option<Vec<u8>> {

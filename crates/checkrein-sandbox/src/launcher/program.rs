@@ -1,13 +1,14 @@
 //! The program's own process, before it is the program: it takes its rights away, one layer after the other, and then
 //! runs what the plan says. A layer that does not hold is an error, and nothing runs.
 
-use std::io::Error;
+use std::io::{Error, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::process::{Resource, Rlimit, chdir, getrlimit, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
 
-use super::{Broken, Reports, filter, hand_over, landlock, raw};
+use super::{Broken, Reports, filter, landlock, raw};
 use crate::plan::{Layer, Limits, Plan, Report};
 
 /// What root keeps of its rights: those over files and users, which the view bounds.
@@ -47,7 +48,7 @@ fn confine(plan: &Plan, reports: &Reports, first: &UnixStream) -> Result<(), Bro
         let program = filter::notices().map_err(calls("no filter"))?;
         let listener = raw::install(&program, true).map_err(Broken::of(Layer::Notices, "no notices"))?;
         let listener = listener.ok_or_else(|| Broken::of(Layer::Notices, "no notices")(Error::other("none")))?;
-        hand_over(first, b"!", &listener).map_err(Broken::of(Layer::Notices, "notices go nowhere"))?;
+        offer(first, &listener).map_err(Broken::of(Layer::Notices, "notices go nowhere"))?;
     }
     if plan.layers.calls {
         for program in filter::refusals(plan.layers).map_err(calls("no filter"))? {
@@ -91,4 +92,11 @@ fn drop_rights(plan: &Plan) -> rustix::io::Result<()> {
     }
     let kept = kept.intersection(now.permitted);
     set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })
+}
+
+/// Tells the first process which descriptor to take, and waits until it has: sending it would be a call that is looked
+/// at, and nobody looks yet.
+fn offer(mut first: &UnixStream, listener: &OwnedFd) -> std::io::Result<()> {
+    first.write_all(&listener.as_raw_fd().to_ne_bytes())?;
+    first.read_exact(&mut [0_u8])
 }

@@ -161,6 +161,7 @@ fn limits(attempt: &Attempt) -> Limits {
         attempt.limits.iter().find(|(said, _)| said == name).map_or(usual, |(_, number)| *number)
     };
     Limits {
+        all_bytes: 2 << 30,
         data_bytes: of("data", 1 << 30),
         file_bytes: of("file", 1 << 30),
         open_files: of("files", 1 << 10),
