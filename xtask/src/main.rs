@@ -13,6 +13,7 @@ mod bench;
 mod cargo;
 mod catalog;
 mod corpus;
+mod coverage;
 mod long;
 mod requirements;
 mod rust;
@@ -92,6 +93,15 @@ enum Command {
         #[arg(long, default_value = "0/20")]
         shard: String,
     },
+    /// Hold the lines of the deciding crates that no test reaches against their list
+    Coverage {
+        /// Write risen floors, and take from the list what is covered or gone
+        #[arg(long)]
+        tighten: bool,
+        /// Judge the last measurement again
+        #[arg(long)]
+        kept: bool,
+    },
     /// Take each stage out of a copy of the gate and see its tests fail
     Stages {
         /// Only this stage
@@ -121,6 +131,7 @@ fn main() -> ExitCode {
         Command::Oracle { scripts, seed } => long::oracle(&workspace, scripts, seed),
         Command::Fuzz { seconds } => long::fuzz(&workspace, seconds),
         Command::Mutants { shard } => long::mutants(&workspace, &shard),
+        Command::Coverage { tighten, kept } => coverage::run(&workspace, tighten, kept),
         Command::Stages { only, build } => stages::run(&workspace, only.as_deref(), build),
     })
 }

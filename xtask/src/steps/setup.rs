@@ -162,6 +162,12 @@ pub(crate) const MUTANTS: Tool = Tool {
     asks: &["cargo", "mutants", "--version"],
     installs: &["cargo", "install", "--locked", "--version", "27.1.0", "cargo-mutants"],
 };
+pub(crate) const TARPAULIN: Tool = Tool {
+    name: "cargo-tarpaulin",
+    version: "0.37.5",
+    asks: &["cargo", "tarpaulin", "--version"],
+    installs: &["cargo", "install", "--locked", "--version", "0.37.5", "cargo-tarpaulin"],
+};
 
 /// Checks everything, and installs what is missing.
 pub(super) fn run(workspace: &Workspace) -> Result<(), String> {
@@ -280,7 +286,7 @@ mod tests {
 
     #[test]
     fn rows_install_the_version_that_they_check() {
-        for tool in TOOLS.iter().chain([&FUZZ, &MUTANTS]) {
+        for tool in TOOLS.iter().chain([&FUZZ, &MUTANTS, &TARPAULIN]) {
             assert!(tool.installs.iter().any(|word| word.contains(tool.version)), "{}", tool.name);
         }
     }
