@@ -196,7 +196,10 @@ fn calls_are_journaled() {
     std::thread::scope(|scope| {
         for command in ["cat a.txt", "git push", "cat .env", "ls", &secret, "wc a.txt"] {
             let desk = &desk;
-            scope.spawn(move || assert_eq!(hook(desk, "claude", &bash(desk, command)).code, 0));
+            scope.spawn(move || {
+                let ended = hook(desk, "claude", &bash(desk, command));
+                assert_eq!(ended.code, 0, "{command}: {}", ended.err);
+            });
         }
     });
     let listed = desk.run(["sessions", "--json"]);
