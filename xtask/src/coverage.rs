@@ -41,6 +41,7 @@ const TESTS: &[&str] = &[
     "stages",
     "fold",
     "driver",
+    "hooks",
     "black_box",
     "refusals",
 ];

@@ -31,7 +31,7 @@ fn build(context: &Context<'_>) -> Built {
             match context.word {
                 EffectWord::Run => "`words`, `program` or `modelled`",
                 EffectWord::Tool => "`tool`, `server` or `where`",
-                EffectWord::Connect => "host rules come later; ask or deny",
+                EffectWord::Connect => "`hosts`",
                 _ => "`paths`",
             }
         );
