@@ -1,0 +1,195 @@
+//! What a person is told about a policy: rules that do nothing, what would let a call pass, and what models were seen at.
+
+use checkrein_contract::{
+    Deed, Effect, Facts, Foreseen, Identity, Layer, Place, PolicySource, Question, RuleRef, Run, TraceStep, Verdict,
+    Winner,
+};
+use checkrein_policy::{Models, Policy, Variables, decide, explain, traced_lines};
+use serde_json::json;
+
+fn policy(rules: &[&str]) -> Policy {
+    let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+    let text: String = rules
+        .iter()
+        .enumerate()
+        .map(|(index, rest)| {
+            let (decision, rest) = rest.split_once(' ').expect("a decision comes first");
+            format!(
+                "[[rule]]\nid = \"r{index}\"\nreason = \"r\"\ndecision = \"{decision}\"\n{}\n",
+                rest.replace("; ", "\n")
+            )
+        })
+        .collect();
+    let text = format!("version = 1\n{text}");
+    let source = PolicySource { layer: Layer::Project, file: "p.toml".to_owned(), text, only_tightens: false };
+    Policy::load(&[source], &Variables::new(&place, &Identity::default())).unwrap()
+}
+
+/// The one lint of these rules, and of which of them it speaks.
+fn lint(rules: &[&str]) -> Option<(String, String)> {
+    let lints = policy(rules).lint();
+    assert!(lints.len() < 2, "{lints:?}");
+    lints.into_iter().next().map(|lint| (lint.rule.rule, lint.problem))
+}
+
+#[test]
+fn rules_that_can_never_match() {
+    for (rule, expected) in [
+        ("deny effect = \"read\"; paths = [\"/a/../b\"]", "`/a/../b` names no path"),
+        ("allow effect = \"write\"; paths = [\"/a/\"]", "`/a/` names no path"),
+        ("ask effect = \"read\"; paths = [\"/a//b\"]", "`/a//b` names no path"),
+        ("allow effect = \"run\"; words = [\"env\", \"ls\"]", "`env` only wraps another command"),
+        ("deny effect = \"run\"; program = [\"ls\", \"nice\"]", "`nice` only wraps another command"),
+        ("allow effect = \"run\"; program = \"/bin/ls\"", "without folders"),
+        ("allow effect = \"run\"; words = [\"ls\", \"--no-such\"]", "`ls --no-such` is not understood"),
+        ("allow effect = \"write\"; paths = [\"/a/b\"]; except = [\"/a/b\"]", ""),
+        ("allow effect = \"run\"; words = [\"rm\", \"a\"]; read_only = true; does = [\"code\"]", "fits its other keys"),
+        ("ask effect = \"connect\"; hosts = [\"a.example\"]; not_schemes = [\"https\"]", "fits its other keys"),
+    ] {
+        let found = lint(&[rule]);
+        if expected.is_empty() {
+            assert_eq!(found, None, "{rule}: what is never hit has no sample");
+            continue;
+        }
+        let (id, problem) = found.expect(rule);
+        assert!(id == "r0" && problem.starts_with("it can never match: ") && problem.contains(expected), "{problem}");
+    }
+}
+
+/// A rule whose every plain call another one decides more strictly; a rule that decides any of them is no finding.
+#[test]
+fn rules_that_never_decide() {
+    for (loose, strict) in [
+        ("allow effect = \"read\"; paths = [\"{root}/a/**\"]", "deny effect = \"read\"; paths = [\"{root}/**\"]"),
+        ("allow effect = \"write\"; paths = [\"**/a\"]", "ask effect = \"write\""),
+        ("ask effect = \"delete\"; paths = [\"{root}/a\"]", "deny effect = \"delete\""),
+        ("allow effect = \"metadata\"; paths = [\"{root}/a\"]", "deny effect = \"metadata\"; paths = [\"{root}/a\"]"),
+        ("allow effect = \"run\"; words = [\"git\", \"status\"]", "deny effect = \"run\"; program = \"git\""),
+        ("allow effect = \"run\"; program = [\"ls\", \"cat\"]", "ask effect = \"run\""),
+        ("allow effect = \"tool\"; tool = \"pay\"", "deny effect = \"tool\"; tool = \"p*\""),
+        (
+            "allow effect = \"tool\"; tool = \"pay\"; server = \"shop\"",
+            "ask effect = \"tool\"; tool = \"pay\"; server = \"*\"",
+        ),
+        (
+            "allow effect = \"connect\"; hosts = [\"*.a.example\"]; url_paths = [\"/x/*\"]; methods = [\"POST\"]",
+            "deny effect = \"connect\"; hosts = [\"*.a.example\"]",
+        ),
+        (
+            "allow effect = \"connect\"; hosts = [\"a.example\"]; schemes = [\"ssh\"]; ports = [22]",
+            "ask effect = \"connect\"; ports = [22]",
+        ),
+    ] {
+        let (id, problem) = lint(&[loose, strict]).expect(loose);
+        assert!(id == "r0" && problem.starts_with("it never decides: everything it "), "{id}: {problem}");
+        assert!(problem.contains("is decided by `r1` (p.toml:"), "{problem}");
+        assert_eq!(lint(&[loose]), None, "{loose}");
+    }
+    let partly = ["allow effect = \"read\"; paths = [\"/a\", \"/b\"]", "deny effect = \"read\"; paths = [\"/a\"]"];
+    assert_eq!(lint(&partly), None);
+    // Nobody can say of these which call they were written for.
+    for open in [
+        "ask effect = \"tool\"; tool = \"p*\"",
+        "allow effect = \"tool\"; tool = \"pay\"; where.amount = { max = 5 }",
+        "ask effect = \"connect\"; hosts = [\"a.example\"]; addresses = [\"private\"]",
+        "ask effect = \"run\"; does = [\"code\"]",
+    ] {
+        assert_eq!(lint(&[open, "deny effect = \"tool\"; tool = \"*\"", "deny effect = \"run\""]), None, "{open}");
+    }
+}
+
+fn needed(winner: Winner, decision: Verdict, effect: Option<Effect>) -> Option<String> {
+    explain::needed(&TraceStep { effect, part: 0, winner, decision, also: Vec::new() })
+}
+
+#[test]
+fn what_would_let_it_pass() {
+    let rule = |layer| Winner::Rule(RuleRef { layer, rule: "r".into(), file: "p.toml".into(), line: 7 });
+    let path = || "/p/a".to_owned();
+    let rests = |on| Winner::RestsOn { on };
+    let cases = [
+        (rule(Layer::Floor), Verdict::Deny, "nothing: `r` is part of the floor"),
+        (
+            rule(Layer::Project),
+            Verdict::Deny,
+            "`r` (p.toml:7) would have to be narrowed; nothing below overrules a deny",
+        ),
+        (rule(Layer::Project), Verdict::Ask, "`r` (p.toml:7) asks a person; a yes lets it run once"),
+        (
+            rests(Question::Changed { path: path() }),
+            Verdict::Ask,
+            "`/p/a` would have to be what it was when the session",
+        ),
+        (rests(Question::Kind { path: path() }), Verdict::Ask, "`/p/a` would have to be absent"),
+        (rests(Question::GitHelpers { folder: path() }), Verdict::Ask, "configuration would have to name no programs"),
+        (
+            rests(Question::Definition { server: "shop".into(), tool: "pay".into() }),
+            Verdict::Ask,
+            "a person would have to agree to `shop` as it is now",
+        ),
+        (rests(Question::RealPath { path: path() }), Verdict::Ask, "what it rests on would have to be known"),
+        (Winner::NotUnderstood, Verdict::Ask, "say it in plain words, or a person decides"),
+        (Winner::Hook { name: "h".into() }, Verdict::Ask, "`h` would have to let it pass"),
+        (Winner::Guard { name: "g".into() }, Verdict::Deny, "`g` would have to let it pass"),
+        (Winner::Unconfined, Verdict::Ask, "a sandbox, or a person's `--unconfined`"),
+        (Winner::Default, Verdict::Ask, "a rule"),
+    ];
+    for (winner, decision, expected) in cases {
+        let said = needed(winner.clone(), decision, None).expect(expected);
+        assert!(said.contains(expected), "{winner:?}: {said}");
+    }
+    assert_eq!(needed(rule(Layer::Project), Verdict::Allow, None), None);
+    assert_eq!(needed(Winner::NoEffect, Verdict::Ask, None), None);
+}
+
+/// The rule that is suggested allows the very call it was suggested for.
+#[test]
+fn a_suggested_rule_allows_what_it_was_suggested_for() {
+    let run = |argv: &[&str], deeds: &[Deed]| {
+        let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+        Effect::Run(Run { program: argv[0].clone(), argv, modelled: true, deeds: deeds.to_vec(), ..Run::default() })
+    };
+    for effect in [
+        Effect::read("/p/a"),
+        Effect::write("/p/\"quoted\""),
+        Effect::Tool { tool: "pay".into(), server: None, args: json!({}) },
+        Effect::Tool { tool: "pay".into(), server: Some("shop".into()), args: json!({ "amount": 5 }) },
+        run(&["frob", "-v", "a"], &[]),
+        run(&["frob", "a"], &[Deed::Changes]),
+    ] {
+        let said = needed(Winner::Default, Verdict::Ask, Some(effect.clone())).expect("something is needed");
+        let rule = said.strip_prefix("a rule, such as:\n").expect("a rule");
+        let text = format!("version = 1\n{rule}");
+        let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+        let source = PolicySource { layer: Layer::Project, file: "p.toml".to_owned(), text, only_tightens: false };
+        let policy = Policy::load(&[source], &Variables::new(&place, &Identity::default())).unwrap();
+        let foreseen = Foreseen { effects: vec![effect.clone()], ..Foreseen::default() };
+        let mut facts = Facts::default();
+        for path in effect.path().into_iter().chain(["/p"]) {
+            facts.add(Question::RealPath { path: path.to_owned() }, Some(path.into()));
+        }
+        facts.add(Question::Definition { server: "shop".into(), tool: "pay".into() }, Some("approved".into()));
+        assert_eq!(decide(&policy, &foreseen, &facts).verdict, Verdict::Allow, "{effect:?}\n{rule}");
+    }
+    let nowhere = Effect::Connect(checkrein_contract::Connect::default());
+    assert_eq!(needed(Winner::Default, Verdict::Ask, Some(nowhere)).as_deref(), Some("a rule"));
+}
+
+/// What ships was run under a tracer: programs, options, and the programs they start.
+#[test]
+fn what_was_seen_under_the_tracer() {
+    let models = Models::built_in();
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    assert!(traced_lines() > 3_000, "lines are only ever added: {}", traced_lines());
+    assert!(models.is_traced("git") && !models.is_traced("no-such-program"));
+    assert!(models.starts(&words("gcc -c a.c")).contains(&"as".to_owned()));
+    assert_eq!(models.starts(&words("no-such-program a")), [""; 0]);
+    assert!(["env", "nice", "xargs", "bash"].iter().all(|program| models.is_wrapper(program)));
+    assert!(!models.is_wrapper("git") && !models.is_wrapper("no-such-program"));
+    let used = |text: &str| models.used(&words(text)).into_iter().map(|(table, option)| format!("{table} {option}"));
+    assert_eq!(used("sort --output=a b").collect::<Vec<_>>(), ["sort --output"]);
+    assert_eq!(used("sort -r -- --output=a").collect::<Vec<_>>(), [""; 0]);
+    let acting = models.acting();
+    assert!(acting.contains(&("sort".to_owned(), "--output".to_owned())));
+    assert!(!acting.iter().any(|(table, option)| table == "sort" && option == "--reverse"));
+}
