@@ -194,6 +194,7 @@ fn ways_around() {
         ("cd sub/..; cat x", "read /p/x"),
         ("sed ':a;r .env' a.txt", "read /p/.env"),
         ("sed ':a;w out' a.txt", "write /p/out"),
+        ("sed 'y/[/(/;w out\n#]/x/' a.txt", "write /p/out"),
         ("mv d d2; cat d2/e", "read /p/d/e"),
         ("cp -a d x; cat x/e", "read /p/d/e"),
         ("git apply x.patch", "write /p/**"),

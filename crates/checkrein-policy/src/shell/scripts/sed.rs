@@ -105,6 +105,18 @@ impl<'t> Reader<'t> {
         false
     }
 
+    /// Passes over text in which brackets mean nothing: a replacement, and what `y` takes.
+    fn letters(&mut self, end: char) -> bool {
+        while let Some(c) = self.take() {
+            match c {
+                '\\' => _ = self.take(),
+                c if c == end => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
     fn command(&mut self, walker: &mut Walker<'_>, doing: &mut Doing) -> bool {
         let Some(command) = self.take() else { return false };
         match command {
@@ -150,7 +162,7 @@ impl<'t> Reader<'t> {
             's' => self.substitute(walker, doing),
             'y' => {
                 let Some(end) = self.take() else { return false };
-                self.until(end) && self.until(end)
+                self.letters(end) && self.letters(end)
             }
             _ => false,
         }
@@ -169,14 +181,8 @@ impl<'t> Reader<'t> {
         if end == '\n' || end == '\\' || !self.until(end) {
             return false;
         }
-        // Brackets mean nothing in the replacement.
-        loop {
-            match self.take() {
-                None => return false,
-                Some('\\') => _ = self.take(),
-                Some(c) if c == end => break,
-                Some(_) => {}
-            }
+        if !self.letters(end) {
+            return false;
         }
         loop {
             match self.peek() {
