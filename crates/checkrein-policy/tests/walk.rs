@@ -195,6 +195,8 @@ fn ways_around() {
         ("sed ':a;r .env' a.txt", "read /p/.env"),
         ("sed ':a;w out' a.txt", "write /p/out"),
         ("sed 'y/[/(/;w out\n#]/x/' a.txt", "write /p/out"),
+        ("sed 'a x\\\\\nw out' a.txt", "write /p/out"),
+        ("sed 'a x\\ \nw out' a.txt", "write /p/out"),
         ("mv d d2; cat d2/e", "read /p/d/e"),
         ("cp -a d x; cat x/e", "read /p/d/e"),
         ("git apply x.patch", "write /p/**"),
@@ -219,6 +221,7 @@ fn ways_around() {
     ] {
         assert!(unknown(text), "{text}: {:?}", foresee(text).effects);
     }
+    assert!(!paths("sed 'a x\\\nw out' a.txt").contains(&"write /p/out".to_owned()), "that line is text");
     for text in
         ["find src -name '*.rs' | xargs cat", "git ls-files src | xargs wc -l", "echo x > config/a.toml; git diff"]
     {

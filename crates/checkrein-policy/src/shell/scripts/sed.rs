@@ -37,10 +37,11 @@ impl<'t> Reader<'t> {
         self.rest = self.rest.trim_start_matches(wanted);
     }
 
+    /// The rest of the line; blanks at its end are part of a name.
     fn line(&mut self) -> &'t str {
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
-        line.trim()
+        line.trim_start()
     }
 
     /// All commands; `false` where one could not be read.
@@ -136,8 +137,10 @@ impl<'t> Reader<'t> {
                 true
             }
             'a' | 'i' | 'c' => {
-                // Text up to the end of the line; a backslash goes on with the next.
-                while self.line().ends_with('\\') && !self.rest.is_empty() {}
+                // Text up to the end of the line; a backslash right before it goes on with the next, unless it is hidden
+                // by one before it.
+                let hidden = |line: &str| line.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1;
+                while hidden(self.line()) && !self.rest.is_empty() {}
                 true
             }
             'w' | 'W' => {
