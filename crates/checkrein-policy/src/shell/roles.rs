@@ -21,6 +21,8 @@ impl Walker<'_> {
         match role {
             Role::Data | Role::Link | Role::Variable | Role::Dir => {}
             Role::Read | Role::Tree | Role::Write | Role::Edit | Role::Pack if dash => {}
+            // What is copied may lie on another machine as well.
+            Role::Read | Role::Tree if programs::connect_remote(self, text, doing) => {}
             Role::Read => {
                 doing.fed = true;
                 self.read(text);

@@ -21,6 +21,12 @@ pub(in super::super) fn connect(walker: &mut Walker<'_>, role: Role, text: &Text
             for host in host.split(',') {
                 // A password before the `@` may have a colon in it.
                 let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+                let host = match host.split_once("://") {
+                    Some((_, rest)) => rest.split('/').next().unwrap_or_default(),
+                    // `sftp HOST:PATH`.
+                    None if doing.name == "sftp" => host.split(':').next().unwrap_or_default(),
+                    None => host,
+                };
                 let (host, port) = match host.rsplit_once(':') {
                     Some((name, port)) if !name.contains(':') => (name, port.parse().unwrap_or(0)),
                     _ => (host, default_port(&doing.name)),
@@ -116,17 +122,22 @@ impl Walker<'_> {
     }
 }
 
-/// `HOST:PATH`, as `scp` and `rsync` write what is elsewhere. Whether it was one.
+/// `HOST:PATH`, as `scp` and `rsync` write what is elsewhere, also `HOST::MODULE` and an URL. Whether it was one.
 pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) -> bool {
     if !matches!(doing.name.as_str(), "scp" | "rsync" | "sftp") {
         return false;
     }
     let prefix = text.prefix();
-    if let Some((scheme, rest)) = prefix.split_once("://") {
-        let host = rest.split(['/', ':']).next().unwrap_or_default();
-        let host = host_name(host);
-        let scheme = Some(scheme.to_owned());
-        walker.note(Effect::Connect(Connect { host, port: 22, scheme, ..Connect::default() }));
+    let own = if doing.name == "rsync" { "rsync" } else { "scp" };
+    if let Some((scheme, rest)) = prefix.split_once("://").filter(|(scheme, _)| *scheme == own) {
+        let address = rest.split('/').next().unwrap_or_default();
+        let usual = if own == "rsync" { 873 } else { 22 };
+        let (host, port) = match address.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().unwrap_or(0)),
+            _ => (address, usual),
+        };
+        let (host, scheme) = (host_name(host), Some(scheme.to_owned()));
+        walker.note(Effect::Connect(Connect { host, port, scheme, ..Connect::default() }));
         doing.connects = true;
         return true;
     }
@@ -139,8 +150,10 @@ pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doi
     if host.contains('/') || host.is_empty() {
         return false;
     }
+    let modules = prefix.strip_prefix(host).is_some_and(|rest| rest.starts_with("::"));
+    let port = if modules && doing.name == "rsync" { 873 } else { 22 };
     let host = host_name(host);
-    walker.note(Effect::Connect(Connect { host, port: 22, ..Connect::default() }));
+    walker.note(Effect::Connect(Connect { host, port, ..Connect::default() }));
     doing.connects = true;
     true
 }
