@@ -11,6 +11,7 @@
 mod builtins;
 mod expand;
 mod flow;
+mod leaving;
 mod links;
 mod operands;
 mod parameter;

@@ -55,10 +55,9 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
         "alias" | "unalias" | "hash" | "enable" | "bind" | "complete" | "compopt" | "history" | "fc" | "shopt" => {
             changes
         }
-        "return" | "exit" | "break" | "continue" | "jobs" | "umask" | "ulimit" | "times" | "caller" | "dirs"
-        | "disown" | "fg" | "bg" | "logout" | "suspend" => {
-            |walker, name, arguments| walker.built_in(name, arguments, &[])
-        }
+        "return" | "break" | "continue" => |walker, name, arguments| walker.leave(name, arguments),
+        "exit" | "jobs" | "umask" | "ulimit" | "times" | "caller" | "dirs" | "disown" | "fg" | "bg" | "logout"
+        | "suspend" => |walker, name, arguments| walker.built_in(name, arguments, &[]),
         _ => return None,
     })
 }
@@ -212,13 +211,27 @@ fn trap(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     }
     let before = walker.state.clone();
     walker.text(&action.text.as_script());
+    let changed = walker.state != before;
     walker.state = before;
+    let signals = rest.get(1..).unwrap_or_default();
+    let at_end = signals.iter().all(|signal| matches!(signal.text.as_known(), Some("EXIT" | "0")));
+    let between = |signal: &Field| matches!(signal.text.as_known(), None | Some("DEBUG" | "ERR" | "RETURN"));
+    if signals.iter().any(between) || changed && !at_end {
+        walker.unknown("the trap runs between later commands");
+    }
+    walker.at_the_end(&action.text);
 }
 
 /// `export`, `declare`, `local`, `readonly`, `typeset`.
 fn declare(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     walker.built_in(name, arguments, &[]);
     let mut exports = name == "export";
+    // `export` and `readonly` have other options.
+    let own = matches!(name, "declare" | "typeset" | "local");
+    let (mut fixes, mut global) = (name == "readonly", false);
+    if name == "local" && !walker.is_in_function() {
+        walker.unknown("`local` does nothing outside of functions");
+    }
     for field in arguments {
         let text = &field.text;
         if let Some(option) = text.as_known().filter(|text| text.starts_with(['-', '+'])) {
@@ -229,6 +242,11 @@ fn declare(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
             if option.contains('i') {
                 walker.unknown(format!("`{name} {option}` evaluates what is assigned"));
             }
+            if option.contains(['l', 'u', 'c']) && own {
+                walker.unknown(format!("`{name} {option}` changes what is assigned"));
+            }
+            fixes |= option.contains('r') && own;
+            global |= option.contains('g') && own;
             continue;
         }
         let prefix = text.prefix().to_owned();
@@ -240,6 +258,7 @@ fn declare(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
                 continue;
             }
         };
+        let appends = variable.ends_with('+');
         let variable = variable.strip_suffix('+').unwrap_or(&variable).to_owned();
         if !is_name(&variable) {
             walker.unknown(format!("`{variable}` is evaluated by `{name}`"));
@@ -249,8 +268,14 @@ fn declare(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
         if value.as_ref().is_some_and(|value| value.prefix().starts_with('(')) {
             walker.unknown(format!("what `{name}` gives to `{variable}` is read as an array"));
         }
+        if own && !global {
+            walker.own_variable(&variable);
+        }
         if let Some(value) = &value {
-            walker.assign(&variable, Variable::one(value.clone()));
+            walker.assign(&variable, if appends { Variable::unknown() } else { Variable::one(value.clone()) });
+        }
+        if fixes {
+            walker.fix_variable(&variable);
         }
         if exports {
             let held = walker.variable(&variable).values.first().cloned();
@@ -262,44 +287,62 @@ fn declare(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
 /// `read`, `mapfile`: variables get what standard input holds.
 fn read(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     walker.built_in(name, arguments, &[]);
-    let held = match &walker.stdin {
-        Flow::Names(names) => Variable { values: names.clone(), list: false },
-        Flow::Known(text) if name == "read" && text.trim_end_matches('\n').lines().count() == 1 && words(text) == 1 => {
-            Variable::one(Text::known(text.trim().to_owned()))
-        }
-        other => Variable::one(other.as_text("what is read")),
-    };
-    let held = if held.values.iter().all(Text::is_known) && name != "read" { Variable::unknown() } else { held };
-    let mut values = "adinNptuOcsC";
-    if name != "read" {
-        values = "dnOsuCc";
-    }
-    let mut named = false;
+    let one = name == "read";
+    let values = if one { "adinNptuOcsC" } else { "dnOsuCc" };
+    // `-d`, `-n` and `-N` end it elsewhere than at the end of the line.
+    let (mut names, mut array, mut whole, mut raw) = (Vec::new(), false, true, false);
     let mut rest = arguments.iter();
     while let Some(field) = rest.next() {
         if let Some(option) = field.text.as_known().filter(|text| text.starts_with('-') && text.len() > 1) {
-            if option.contains('C') && name != "read" {
+            if option.contains('C') && !one {
                 walker.unknown(format!("`{name} {option}` runs a command for each line"));
             }
+            raw |= option.contains('r');
             let takes = option.char_indices().find(|(at, letter)| *at > 0 && values.contains(*letter));
             let Some((at, letter)) = takes else { continue };
             let attached = option.get(at + 1..).filter(|value| !value.is_empty()).map(Text::from);
             let value = attached.or_else(|| rest.next().map(|field| field.text.clone()));
+            whole &= !matches!(letter, 'd' | 'n' | 'N');
             if letter == 'a'
                 && let Some(value) = value
             {
                 walker.assign_word(&value, Variable { values: Vec::new(), list: true });
-                named = true;
+                array = true;
             }
             continue;
         }
-        named = true;
-        let value = if name == "read" { held.clone() } else { Variable { list: true, ..held.clone() } };
-        walker.assign_word(&field.text, value);
+        names.push(field.text.clone());
     }
-    if !named {
-        walker.assign(if name == "read" { "REPLY" } else { "MAPFILE" }, held);
+    let held = match &walker.stdin {
+        Flow::Names(names) => Variable { values: names.clone(), list: !one },
+        Flow::Known(text) if one && whole => match line(text, raw).filter(|line| names.len() < 2 || words(line) < 2) {
+            Some(line) => Variable::one(Text::known(line.to_owned())),
+            None => Variable::one(Text::any("what is read")),
+        },
+        Flow::Known(_) if one => Variable::one(Text::any("what is read")),
+        Flow::Known(_) | Flow::Nothing if !one => Variable { values: Vec::new(), list: true },
+        other => Variable { list: !one, ..Variable::one(other.as_text("what is read")) },
+    };
+    if names.is_empty() && !array {
+        return walker.assign(if one { "REPLY" } else { "MAPFILE" }, held);
     }
+    for (index, variable) in names.iter().enumerate() {
+        // The first gets the first word, the last whatever is left.
+        let known = held.values.iter().all(Text::is_known);
+        let value = match index {
+            0 => held.clone(),
+            _ if known && !held.values.is_empty() => Variable::one(Text::known(String::new())),
+            _ => Variable { list: held.list, ..Variable::one(Text::any("what is read")) },
+        };
+        walker.assign_word(variable, value);
+    }
+}
+
+/// The one line of a text, where `read` takes it as it is.
+fn line(text: &str, raw: bool) -> Option<&str> {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    let as_it_is = line == line.trim() && !line.contains('\n') && (raw || !line.contains('\\'));
+    as_it_is.then_some(line)
 }
 
 fn words(text: &str) -> usize {

@@ -23,48 +23,70 @@ struct Growing {
 }
 
 impl Walker<'_> {
-    /// All fields that words expand to.
+    /// All fields that words expand to. Alternatives of one word stand side by side.
     pub(super) fn fields(&mut self, words: &[Word]) -> Vec<Field> {
         let mut fields = Vec::with_capacity(words.len());
         for word in words {
-            self.word(word, &mut fields);
+            let mut ways = vec![Vec::new()];
+            self.word(word, &mut ways);
+            extend(&mut fields, ways.into_iter().flatten());
         }
         fields
     }
 
-    fn word(&mut self, word: &Word, fields: &mut Vec<Field>) {
+    /// Each list of fields that words may expand to: which operand is which depends on the value that a word has.
+    pub(super) fn ways(&mut self, words: &[Word]) -> Vec<Vec<Field>> {
+        let mut ways = vec![Vec::with_capacity(words.len())];
+        for word in words {
+            self.word(word, &mut ways);
+        }
+        ways
+    }
+
+    fn word(&mut self, word: &Word, ways: &mut Vec<Vec<Field>>) {
+        let mut add = |field: Field| ways.iter_mut().for_each(|fields| fields.push(field.clone()));
         // Most words are what they say.
         if let [Part::Quoted(text)] = word.parts.as_slice() {
-            return fields.push(Field::one(Text::known(text.clone())));
+            return add(Field::one(Text::known(text.clone())));
         }
         if let [Part::Bare(text)] = word.parts.as_slice()
             && !text.contains(['{', '*', '?', '[', '~'])
         {
-            return fields.push(Field::one(Text::known(text.clone())));
+            return add(Field::one(Text::known(text.clone())));
         }
         let has_braces = word.parts.iter().any(|part| matches!(part, Part::Bare(text) if text.contains('{')));
         if !has_braces {
-            return self.braceless(word, fields);
+            return self.braceless(word, ways);
         }
         match expand_braces(word, MOST_BRACES) {
-            Some(words) => words.iter().for_each(|word| self.braceless(word, fields)),
-            None => fields.push(Field { text: Text::any("{...}"), many: true }),
+            Some(words) => words.iter().for_each(|word| self.braceless(word, ways)),
+            None => add(Field { text: Text::any("{...}"), many: true }),
         }
     }
 
-    fn braceless(&mut self, word: &Word, fields: &mut Vec<Field>) {
-        // Alternatives of one word become fields side by side: what is true of each is judged.
-        for mut growing in self.grow(word, true) {
+    fn braceless(&mut self, word: &Word, ways: &mut Vec<Vec<Field>>) {
+        let grown = self.grow(word, true).into_iter().map(|mut growing| {
             if growing.open {
                 let many = growing.many;
                 growing.done.push(Field { text: growing.last, many });
             }
-            for field in growing.done {
-                if !fields.last().is_some_and(|last| *last == field && field.many) {
-                    fields.push(field);
-                }
-            }
+            growing.done
+        });
+        let mut alternatives: Vec<Vec<Field>> = grown.collect();
+        // The elements of an array come together.
+        if alternatives.len() > 1 && alternatives.iter().flatten().any(|field| field.many && field.text.is_known()) {
+            alternatives = vec![alternatives.concat()];
         }
+        if alternatives.len() * ways.len() > MOST_ALTERNATIVES {
+            alternatives = vec![vec![Field { text: Text::any("one of several values"), many: true }]];
+        }
+        if let [only] = alternatives.as_slice() {
+            return ways.iter_mut().for_each(|fields| extend(fields, only.iter().cloned()));
+        }
+        *ways = ways
+            .iter()
+            .flat_map(|fields| alternatives.iter().map(|more| fields.iter().chain(more).cloned().collect()))
+            .collect();
     }
 
     /// A word that is not split and no pattern: a value, a redirection's target, the word of `case`.
@@ -207,6 +229,15 @@ impl Walker<'_> {
         let mut text = Text::from("/dev/fd/");
         text.push(Piece::Any { shown: "63".to_owned(), downloaded: wrote.is_downloaded() });
         text
+    }
+}
+
+/// Adds fields; a pattern or a list once is as good as twice.
+fn extend(fields: &mut Vec<Field>, more: impl IntoIterator<Item = Field>) {
+    for field in more {
+        if !fields.last().is_some_and(|last| *last == field && field.many) {
+            fields.push(field);
+        }
     }
 }
 

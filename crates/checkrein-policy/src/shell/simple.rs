@@ -1,11 +1,11 @@
 //! Simple commands: which program, function or built-in it is, and with what around it.
 
 use checkrein_contract::{Deed, Effect, Run};
-use checkrein_shell::{Part, Redirect, Simple};
+use checkrein_shell::{Redirect, Simple};
 
 use super::builtins;
 use super::flow::Flow;
-use super::state::Variable;
+use super::state::{State, Variable};
 use super::value::{Field, Text};
 use super::variables::is_harmless;
 use super::walk::Walker;
@@ -15,19 +15,18 @@ const SEARCH_PATH: [&str; 6] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/loca
 
 impl Walker<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, redirects: &[Redirect]) {
-        let heads = match simple.words.first() {
-            Some(first) if !first.parts.iter().all(|part| matches!(part, Part::Bare(_) | Part::Quoted(_))) => {
-                self.alternatives(first)
-            }
-            _ => Vec::new(),
-        };
-        let fields = self.fields(&simple.words);
+        let ways = self.ways(&simple.words);
+        let fields = ways.first().map(Vec::as_slice).unwrap_or_default();
+        if ways.len() > 1 && !simple.assignments.is_empty() && ways.iter().any(Vec::is_empty) {
+            self.unknown("whether a command stands behind the assignments is not known before it runs");
+        }
         for assignment in &simple.arrays {
             let value = self.assigned(assignment);
+            self.own_variable(&assignment.name);
             self.assign(&assignment.name, value);
         }
         let redirected = self.redirects(redirects);
-        if fields.is_empty() {
+        if ways.iter().all(Vec::is_empty) {
             self.assignments(&simple.assignments);
             // `$(<file)` and `>file` alone.
             let reads = redirects.iter().any(|redirect| matches!(redirect.to, checkrein_shell::Target::Read(_)));
@@ -47,17 +46,7 @@ impl Walker<'_> {
                 shadowed.push((name.clone(), self.state.variables.insert(name.clone(), value)));
             }
             let own = outer..self.state.exported.len();
-            if heads.len() > 1 {
-                for head in heads {
-                    let mut fields = fields.clone();
-                    if let Some(first) = fields.first_mut() {
-                        first.text = head;
-                    }
-                    self.run(&fields);
-                }
-            } else {
-                self.run(&fields);
-            }
+            self.one_of(&ways, |walker, fields| walker.run(fields));
             self.state.exported.drain(own);
             for (name, before) in shadowed.into_iter().rev() {
                 match before {
@@ -67,6 +56,27 @@ impl Walker<'_> {
             }
         }
         self.redirected(redirected);
+    }
+
+    /// One of several lists of fields is what is there; what holds afterwards holds for each of them.
+    pub(super) fn one_of(&mut self, ways: &[Vec<Field>], mut run: impl FnMut(&mut Self, &[Field])) {
+        if let [only] = ways {
+            return run(self, only);
+        }
+        let (before, stdin) = (self.state.clone(), self.stdin.clone());
+        let mut output = Flow::Nothing;
+        let mut ends: Option<State> = None;
+        for fields in ways {
+            (self.state, self.stdin) = (before.clone(), stdin.clone());
+            run(self, fields);
+            output = output.or(std::mem::replace(&mut self.output, Flow::Nothing));
+            match &mut ends {
+                Some(ends) => ends.merge(&self.state),
+                None => ends = Some(self.state.clone()),
+            }
+        }
+        self.state = ends.unwrap_or(before);
+        self.output = output;
     }
 
     /// Runs words as a command: the first is its name.

@@ -130,6 +130,9 @@ impl Walker<'_> {
 
     /// Sets a variable of the shell.
     pub(super) fn assign(&mut self, name: &str, value: Variable) {
+        if self.is_fixed(name) {
+            self.unknown(format!("it sets `{name}`, which can not be set any more"));
+        }
         let harmless = !value.values.is_empty() && value.values.iter().all(|text| is_harmless(name, text));
         if is_felt(name) && !harmless {
             self.unknown(format!("it sets `{name}`, which later commands go by"));

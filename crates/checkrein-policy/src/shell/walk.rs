@@ -8,9 +8,10 @@ use checkrein_contract::{Deed, Effect, Foreseen, Question, Run};
 use checkrein_shell::{Arm, Command, Joiner, Kind, Pipeline, Script, Statement, Word};
 
 use super::flow::Flow;
+use super::leaving::{Leaving, may_fail};
 use super::links;
 use super::state::{Folders, Otherwise, State, Variable};
-use super::value::Text;
+use super::value::{Field, Text};
 use crate::Scene;
 
 /// Commands looked at in one call, those of loops and functions counted each time. 64 KiB, the longest line that is
@@ -43,6 +44,7 @@ pub(crate) struct Walker<'a> {
     /// Functions that are running.
     active: Vec<usize>,
     functions: Vec<Function>,
+    pub(super) leaving: Leaving,
     /// In a pipe, or in the background: what starts itself here does so without end.
     pub(super) beside: u32,
     /// Which script the commands stand in; with their position it tells them apart.
@@ -70,6 +72,7 @@ impl<'a> Walker<'a> {
             level: 0,
             active: Vec::new(),
             functions: Vec::new(),
+            leaving: Leaving::default(),
             beside: 0,
             script: 0,
             scripts: 0,
@@ -84,6 +87,7 @@ impl<'a> Walker<'a> {
 
     /// Everything that was noted.
     pub(crate) fn finish(mut self) -> Foreseen {
+        self.end();
         self.uncalled();
         let mut foreseen = Foreseen {
             effects: self.effects,
@@ -201,17 +205,27 @@ impl<'a> Walker<'a> {
     fn chain(&mut self, statement: &Statement) {
         self.pipeline(&statement.first);
         let mut output = std::mem::replace(&mut self.output, Flow::Nothing);
+        let (mut before, mut failed) = (&statement.first, None::<State>);
         for (joiner, pipeline) in &statement.rest {
             let skipped = self.state.clone();
             match joiner {
                 // It runs only where the command before worked, a `cd` included.
-                Joiner::And => self.state.otherwise = None,
+                Joiner::And => {
+                    self.state.otherwise = None;
+                    if may_fail(before) {
+                        failed.get_or_insert_with(|| skipped.clone()).merge(&skipped);
+                    }
+                }
                 Joiner::Or => {
                     if let Some(otherwise) = self.state.otherwise.take() {
                         self.state.folders = otherwise.folders;
                     }
+                    if let Some(failed) = failed.take() {
+                        self.or_not(failed);
+                    }
                 }
             }
+            before = pipeline;
             self.pipeline(pipeline);
             output = output.then(std::mem::replace(&mut self.output, Flow::Nothing));
             if *joiner == Joiner::Or {
@@ -223,10 +237,13 @@ impl<'a> Walker<'a> {
                 Otherwise::merge(&mut self.state.otherwise, otherwise);
             }
         }
+        if let Some(failed) = failed {
+            self.or_not(failed);
+        }
         self.output = output;
     }
 
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         if let Some(otherwise) = self.state.otherwise.take().filter(|otherwise| otherwise.likely) {
             self.state.folders.merge(&otherwise.folders);
         }
@@ -376,34 +393,44 @@ impl<'a> Walker<'a> {
 
     /// Any number of rounds: until nothing new is learned, or what still changes is taken for unknown.
     fn repeat(&mut self, round: &mut dyn FnMut(&mut Self)) {
-        for turn in 0..3 {
-            let before = self.state.clone();
-            round(self);
-            self.settle();
-            self.state.merge(&before);
-            if self.state == before {
-                break;
+        self.in_loop(|walker| {
+            for turn in 0..3 {
+                let before = walker.state.clone();
+                round(walker);
+                walker.settle();
+                walker.round_ended();
+                walker.state.merge(&before);
+                if walker.state == before {
+                    break;
+                }
+                if turn == 1 {
+                    walker.state.widen(&before);
+                }
             }
-            if turn == 1 {
-                self.state.widen(&before);
-            }
-        }
+        });
         self.output = Flow::any(self.output.is_downloaded());
     }
 
     fn each(&mut self, name: &str, words: Option<&[Word]>, body: &Script, select: bool) {
-        let fields = match words {
-            Some(words) => self.fields(words),
-            None => self.arguments(),
+        let ways = match words {
+            Some(words) => self.ways(words),
+            None => vec![self.arguments()],
         };
+        self.one_of(&ways, |walker, fields| walker.rounds(name, fields, body, select));
+    }
+
+    fn rounds(&mut self, name: &str, fields: &[Field], body: &Script, select: bool) {
         let before = self.state.clone();
         // Each word has its turn; a word that stands for many is one round for all of them.
-        for field in fields.iter().take(64) {
-            let value = Variable::one(field.text.clone());
-            self.assign(name, value);
-            self.script(body);
-            self.settle();
-        }
+        self.in_loop(|walker| {
+            for field in fields.iter().take(64) {
+                let value = Variable::one(field.text.clone());
+                walker.assign(name, value);
+                walker.script(body);
+                walker.settle();
+                walker.round_ended();
+            }
+        });
         if fields.is_empty() {
             self.assign(name, Variable::unknown());
         }
@@ -464,18 +491,20 @@ impl<'a> Walker<'a> {
         self.depth += 1;
         self.active.push(index);
         let outer = std::mem::replace(&mut self.script, script);
-        self.command(&body);
-        self.settle();
+        self.in_function(|walker| {
+            walker.command(&body);
+            walker.settle();
+        });
         self.script = outer;
         self.active.pop();
         self.depth -= 1;
     }
 
     /// `"$@"`.
-    pub(super) fn arguments(&self) -> Vec<super::value::Field> {
+    pub(super) fn arguments(&self) -> Vec<Field> {
         match &self.state.arguments {
             Some(arguments) => arguments.to_vec(),
-            None => vec![super::value::Field { text: Text::any("$@"), many: true }],
+            None => vec![Field { text: Text::any("$@"), many: true }],
         }
     }
 }
