@@ -8,6 +8,7 @@
 //! `redirect`, `builtins`, `perform`, `operands` and `roles` (programs by their models), `programs` and `scripts` (what tables can not say),
 //! `places` (paths), `state`, `flow` and `value` (what is known).
 
+mod branches;
 mod builtins;
 mod expand;
 mod flow;

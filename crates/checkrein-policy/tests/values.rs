@@ -272,8 +272,10 @@ fn really(scripts: &[String], folder: &std::path::Path) -> Vec<BTreeSet<String>>
         .spawn()
         .expect("bash starts");
     let mut stdin = bash.stdin.take().expect("piped");
-    let text: String =
-        scripts.iter().map(|script| format!("timeout 10 bash -c {} < /dev/null\necho\necho end\n", quoted(script))).collect();
+    let text: String = scripts
+        .iter()
+        .map(|script| format!("timeout 10 bash -c {} < /dev/null\necho\necho end\n", quoted(script)))
+        .collect();
     let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()).expect("bash reads"));
     let output = bash.wait_with_output().expect("bash ends");
     writer.join().expect("it was written");
