@@ -12,9 +12,9 @@ pub(crate) fn catch<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| Panicked(text_of(&*payload)))
 }
 
-/// Drives a future; a panic becomes a value.
-pub(crate) async fn catch_async<T>(future: impl Future<Output = T>) -> Result<T, Panicked> {
-    let mut future = pin!(future);
+/// Begins a future and drives it; a panic becomes a value, also one before there is a future at all.
+pub(crate) async fn catch_async<T, F: Future<Output = T>>(begin: impl FnOnce() -> F) -> Result<T, Panicked> {
+    let mut future = pin!(catch(begin)?);
     poll_fn(|context| match catch(|| future.as_mut().poll(context)) {
         Ok(poll) => poll.map(Ok),
         Err(panicked) => std::task::Poll::Ready(Err(panicked)),

@@ -32,7 +32,7 @@ pub(crate) async fn hooks(valid: Valid, hooks: &[Arc<dyn Hook>]) -> Result<Hooke
     for hook in hooks {
         let name = hook.name().to_owned();
         let mut word = |denies, reason| words.push(Word { hook: name.clone(), denies, reason });
-        match catch_async(hook.before(&call)).await {
+        match catch_async(|| hook.before(&call)).await {
             Ok(Ok(Before::Continue)) => {}
             Ok(Ok(Before::Ask(reason))) => word(false, reason),
             Ok(Ok(Before::Deny(reason))) => word(true, reason),

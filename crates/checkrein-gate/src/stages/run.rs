@@ -45,7 +45,7 @@ pub(crate) async fn run(
         return Ran { result: Err(Failure::new(code, reason)), answered: false, refused: true };
     }
     let reached = AtomicBool::new(false);
-    let result = match catch_async(around(approved, hooks, context, &reached)).await {
+    let result = match catch_async(|| around(approved, hooks, context, &reached)).await {
         Ok(result) => result,
         Err(panicked) => {
             Err(Failure::new(Code::HookFailed, format!("a hook around the call panicked: {}", panicked.0)))
@@ -79,7 +79,7 @@ fn around<'a>(
 
 async fn body(approved: &Approved, context: RunContext<'_>) -> Around {
     let limit_ms = approved.entry.tool.timeout_ms(&approved.call.args);
-    let run = catch_async(approved.entry.tool.run(approved, context));
+    let run = catch_async(|| approved.entry.tool.run(approved, context));
     let cancelled = async {
         context.cancel.cancelled().await;
         tokio::time::sleep(CANCEL_GRACE).await;
@@ -102,7 +102,7 @@ async fn body(approved: &Approved, context: RunContext<'_>) -> Around {
 async fn after(call: &Call, hooks: &[Arc<dyn Hook>], mut value: Value) -> Result<Value, Failure> {
     for hook in hooks.iter().rev() {
         let failed = |what: String| Failure::new(Code::HookFailed, format!("hook `{}`: {what}", hook.name()));
-        match catch_async(hook.after(call, &value)).await {
+        match catch_async(|| hook.after(call, &value)).await {
             Ok(Ok(After::Keep)) => {}
             Ok(Ok(After::Change(other))) => value = other,
             Ok(Ok(After::Fail(reason))) => return Err(failed(reason)),
