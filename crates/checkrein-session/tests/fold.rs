@@ -3,11 +3,13 @@
 mod support;
 
 use checkrein_contract::{
-    Answer, ApprovalId, Body, Budget, CallId, CallKind, Check, CheckRound, Code, Digest, FinishedAs, Limit, Message,
-    ProposalKind, SessionChange, Skill, Status, Stop, StopOn, Usage,
+    Answer, ApprovalId, Body, Budget, CallId, CallKind, Check, CheckRound, Code, Digest, FinishedAs, HookNote, Limit,
+    Message, ProposalKind, SessionChange, Skill, Status, Stop, StopOn, Usage,
 };
-use checkrein_session::tools::{SessionReply, session_tool};
+use checkrein_gate::Registry;
+use checkrein_session::tools::{SessionReply, registered, session_tool};
 use checkrein_session::{Next, State};
+use checkrein_testkit::World;
 use serde_json::json;
 use support::{Everything, Log, allowed, call, checks, finished, opened, reply, request, session};
 
@@ -202,6 +204,30 @@ fn replies_that_are_nothing_are_bounded() {
     bodies.extend([request(3, 1), reply(ProposalKind::Malformed, vec![])]);
     let stop = stops(Log::of(bodies).state().next(0));
     assert_eq!((stop.status, stop.code), (Status::Failed, Code::MalformedReplies));
+}
+
+/// A hook's note changes nothing of the fold, and a stop while a reply is awaited may be gone on from.
+#[test]
+fn a_stop_while_a_reply_is_awaited() {
+    let id = CallId::new("c1-1");
+    let note = Body::Hook(HookNote { call: id, old: json!({}), new: json!({ "a": 1 }) });
+    let bodies = vec![session(opened()), note, request(1, 1), stop(Status::Cancelled, Code::Interrupted)];
+    let stopped = Log::of(bodies.clone()).state();
+    assert!(matches!(stopped.next(0), Next::Stopped(_)));
+    assert_eq!(stopped.spend().usage.input, 100, "the reply that never came is charged");
+    let resumed = Log::of([bodies, vec![Body::Resumed { harness: "0".to_owned() }]].concat()).state();
+    assert_eq!(resumed.next(0), Next::Request);
+}
+
+/// A session tool in a registry runs nothing by itself: the driver answers it, and a gate that is asked to fails.
+#[tokio::test]
+async fn a_session_tool_is_not_run_by_the_gate() {
+    let mut registry = Registry::new();
+    registry.add_any(registered(&*session_tool("ask_user").expect("there is one"))).unwrap();
+    let mut world = World::new(registry, "version = 1", opened().place);
+    let finished = world.call("ask_user", "{\"question\": \"Which?\"}").await;
+    assert_eq!((finished.ended, finished.code), (FinishedAs::Failed, Some(Code::ToolFailed)), "{}", finished.text);
+    assert!(finished.text.contains("the driver answers this tool"), "{}", finished.text);
 }
 
 /// What was never driven to an end reports itself as interrupted.
