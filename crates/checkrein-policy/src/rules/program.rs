@@ -39,7 +39,8 @@ fn is_pattern(name: &str) -> bool {
 }
 
 fn build(context: &Context<'_>) -> Built {
-    if context.rule.words.is_some() {
+    // `words` names the program itself; both together are two rules, and told so.
+    if context.rule.words.is_some() && context.rule.program.is_none() {
         return Ok(None);
     }
     let running = Running::of(context)?;
