@@ -1,9 +1,10 @@
 //! What a person is told about a policy: rules that do nothing, what would let a call pass, and what models were seen at.
 
 use checkrein_contract::{
-    Deed, Effect, Facts, Foreseen, Identity, Layer, Place, PolicySource, Question, RuleRef, Run, TraceStep, Verdict,
-    Winner,
+    Connect, Deed, Effect, Facts, Finding, Foreseen, Identity, Layer, Place, PolicySource, Question, RuleRef, Run,
+    TraceStep, Verdict, Winner,
 };
+use checkrein_policy::fixtures::{FixtureContext, World};
 use checkrein_policy::{Models, Policy, Variables, decide, explain, traced_lines};
 use serde_json::json;
 
@@ -171,7 +172,7 @@ fn a_suggested_rule_allows_what_it_was_suggested_for() {
         facts.add(Question::Definition { server: "shop".into(), tool: "pay".into() }, Some("approved".into()));
         assert_eq!(decide(&policy, &foreseen, &facts).verdict, Verdict::Allow, "{effect:?}\n{rule}");
     }
-    let nowhere = Effect::Connect(checkrein_contract::Connect::default());
+    let nowhere = Effect::Connect(Connect::default());
     assert_eq!(needed(Winner::Default, Verdict::Ask, Some(nowhere)).as_deref(), Some("a rule"));
 }
 
@@ -192,4 +193,85 @@ fn what_was_seen_under_the_tracer() {
     let acting = models.acting();
     assert!(acting.contains(&("sort".to_owned(), "--output".to_owned())));
     assert!(!acting.iter().any(|(table, option)| table == "sort" && option == "--reverse"));
+}
+
+/// Addresses of a kind are found behind names and in every way to write them; an allow needs all of them to be of the kind.
+#[test]
+fn addresses_of_a_kind() {
+    let verdict = |decision: &str, kind: &str, host: &str, found: &[&str]| {
+        let hosts = if decision == "allow" { "; hosts = [\"*\"]" } else { "" };
+        let policy = policy(&[&format!("{decision} effect = \"connect\"; addresses = [\"{kind}\"]{hosts}")]);
+        let effect = Effect::Connect(Connect { host: host.into(), port: 443, ..Connect::default() });
+        let foreseen = Foreseen { effects: vec![effect], ..Foreseen::default() };
+        let mut facts = Facts::default();
+        let found = found.iter().map(|address| (*address).to_owned()).collect();
+        facts.add(Question::Addresses { host: host.to_owned() }, Some(Finding::List(found)));
+        decide(&policy, &foreseen, &facts).verdict
+    };
+    for (host, kind) in [
+        ("localhost", "loopback"),
+        ("a.localhost", "loopback"),
+        ("127.9.9.9", "loopback"),
+        ("::1", "loopback"),
+        ("10.0.0.1", "private"),
+        ("fd00::1", "private"),
+        ("fec0::1", "private"),
+        ("100.64.0.1", "shared"),
+        ("fe80::1", "link-local"),
+        ("metadata.google.internal", "link-local"),
+        ("::", "reserved"),
+        ("ff02::1", "reserved"),
+        ("224.0.0.1", "reserved"),
+        ("2002:a00:1::", "private"),
+        ("64:ff9b::a00:1", "private"),
+        ("::ffff:7f00:1", "loopback"),
+    ] {
+        assert_eq!(verdict("deny", kind, host, &[]), Verdict::Deny, "{host} is {kind}");
+    }
+    for host in ["93.184.215.14", "2606:2800::1"] {
+        assert_eq!(verdict("deny", "private", host, &[]), Verdict::Ask, "{host}");
+    }
+    assert_eq!(verdict("deny", "private", "a.example", &["93.184.215.14", "10.0.0.1"]), Verdict::Deny);
+    assert_eq!(verdict("allow", "private", "a.example", &["93.184.215.14", "10.0.0.1"]), Verdict::Ask);
+    assert_eq!(verdict("allow", "private", "a.example", &["192.168.0.1", "10.0.0.1"]), Verdict::Allow);
+    assert_eq!(verdict("allow", "private", "a.example", &[]), Verdict::Ask);
+}
+
+/// A rule that names what has no value here decides nothing by guessing: the call is not allowed.
+#[test]
+fn a_name_without_a_value() {
+    for condition in ["equals = \"{identity.who}\"", "pattern = \"{identity.who}.*\"", "path = \"/x/{identity.who}\""] {
+        let rule = format!("effect = \"tool\"; tool = \"pay\"; where.to = {{ {condition} }}");
+        let policy = policy(&["allow effect = \"tool\"; tool = \"pay\"", &format!("deny {rule}")]);
+        let effect = Effect::Tool { tool: "pay".into(), server: None, args: json!({ "to": "dana" }) };
+        let foreseen = Foreseen { effects: vec![effect], ..Foreseen::default() };
+        let decision = decide(&policy, &foreseen, &Facts::default());
+        assert_ne!(decision.verdict, Verdict::Allow, "{condition}");
+        assert!(decision.reason.contains("`{identity.who}` has no value here"), "{}", decision.reason);
+    }
+}
+
+/// The world of a fixture answers as the file system, the name server and the repository would that it states.
+#[test]
+fn a_fixture_states_its_world() {
+    let world = World::default();
+    let ask = |stated: serde_json::Value, question: Question| {
+        let context: FixtureContext = serde_json::from_value(stated).unwrap();
+        context.answer(&question, &context.place(&world), &world)
+    };
+    let real = |fs: &str, path: &str| ask(json!({ "fs": fs }), Question::RealPath { path: path.into() });
+    assert_eq!(real("APFS", "/srv/project/.e\u{200b}nv"), Some("/srv/project/.env".into()));
+    assert_eq!(real("HFS+", "/srv/project/.env"), Some("/srv/project/.env".into()));
+    assert_eq!(real("ext4", "/srv/project/.e\u{200b}nv"), Some("/srv/project/.e\u{200b}nv".into()));
+    assert_eq!(real("NTFS", "/srv/project/.env."), Some("/srv/project/.env".into()));
+    let dns = json!({ "dns": { "a.example": ["10.0.0.1", "10.0.0.2"], "b.example": "10.0.0.3" } });
+    let addresses = |host: &str| ask(dns.clone(), Question::Addresses { host: host.into() });
+    let list = |all: &[&str]| Some(Finding::List(all.iter().map(|one| (*one).to_owned()).collect()));
+    assert_eq!(addresses("a.example"), list(&["10.0.0.1", "10.0.0.2"]));
+    assert_eq!(addresses("b.example"), list(&["10.0.0.3"]));
+    let config = json!({ "git_config": { "core.fsmonitor": true, "core.bare": false, "core.pager": "less" } });
+    let helpers = ask(config, Question::GitHelpers { folder: "/srv/project".into() });
+    assert!(matches!(&helpers, Some(Finding::List(all)) if all.contains(&"core.pager".to_owned())), "{helpers:?}");
+    assert!(checkrein_policy::git::starts_a_program("sendemail", "tocmd", Some("x")));
+    assert!(!checkrein_policy::git::starts_a_program("sendemail", "to", Some("x")));
 }

@@ -103,6 +103,9 @@ const FRAGMENTS: &[&str] = &[
     "echo @ | read p",
     "echo @ | { read p; }",
     "read -a p <<< '@ x'",
+    "read -n 1 p <<< @x",
+    "read -d x p <<< @x",
+    "read -r p <<< 'a\\@'",
     "mapfile -t p <<< @",
     "printf -v p @",
     "printf -v p %s @",
@@ -232,7 +235,7 @@ const USES: &[&str] =
     &["cat \"$p\"", "cat $p", "cat < \"$p\"", "bash -c \"cat $p\"", "bash -c 'cat \"$1\"' _ \"$p\"", "eval \"cat $p\""];
 
 const VALUES: &[&str] = &["a", "b", "c"];
-const JOINS: &[&str] = &["; ", "\n", "\n"];
+const JOINS: &[&str] = &["; ", "\n", "\n", " && ", " || "];
 
 /// The same dice every time.
 struct Dice(u64);

@@ -2,7 +2,7 @@
 //!
 //! Shows R1, R115: a command is judged with its arguments, also those that the shell computes.
 
-use checkrein_contract::{Effect, Facts, Foreseen, Place};
+use checkrein_contract::{Effect, Facts, Finding, Foreseen, Place, Question, Tree};
 use checkrein_policy::{Models, Scene, shell};
 
 fn foresee(text: &str) -> Foreseen {
@@ -227,4 +227,35 @@ fn ways_around() {
     {
         assert!(!unknown(text), "{text}: {:?}", foresee(text).effects);
     }
+}
+
+/// What is only found in the world: more names than are judged one by one, names with blanks, and links without end.
+#[test]
+fn what_the_world_adds() {
+    let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+    let foresee = |text: &str, question: Question, found: Vec<String>, place: &Place| {
+        let mut facts = Facts::default();
+        facts.add(question, Some(Finding::List(found)));
+        let scene = Scene { place, facts: &facts, models: Models::built_in() };
+        shell::foresee(text, scene).effects
+    };
+    let told = |effects: &[Effect], words: &str| {
+        effects.iter().any(|effect| matches!(effect, Effect::Unknown { what } if what.contains(words)))
+    };
+    let pattern = || Question::Matches { pattern: "/p/*.txt".to_owned() };
+    let names = |many: usize| (0..many).map(|number| format!("/p/{number}.txt")).collect::<Vec<_>>();
+    assert!(told(&foresee("cat *.txt", pattern(), names(300), &place), "matches more names"));
+    assert!(!told(&foresee("cat *.txt", pattern(), names(3), &place), "matches more names"));
+    // `xargs` splits names at blanks and quotes.
+    let odd = "/p/src/**/*[ \t\n\"'\\\\]*".to_owned();
+    let tree = Tree { root: "/p/src".to_owned(), ..Tree::default() };
+    let holds = || Question::Holds { tree: tree.clone(), patterns: vec![odd.clone(), format!("{odd}/**")] };
+    assert!(told(&foresee("find src | xargs cat", holds(), vec!["/p/src/a b".to_owned()], &place), "its input"));
+    assert!(!told(&foresee("find src | xargs cat", holds(), Vec::new(), &place), "its input"));
+    let links: String = (0..60).map(|number| format!("ln -s /x{number} l; ")).collect();
+    assert!(unknown(&(links + "cat l/a")), "more links than are followed");
+    // Beside a home that is nowhere, nobody's home is known; a long text is cut between characters.
+    let nowhere = Place { home: String::new(), ..place.clone() };
+    assert!(told(&foresee("cat ~dev/a ~/b", pattern(), Vec::new(), &nowhere), "~dev"));
+    assert!(unknown(&"é".repeat(70_000)));
 }

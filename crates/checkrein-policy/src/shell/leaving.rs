@@ -49,8 +49,8 @@ impl Walker<'_> {
     /// Either what was done since then was done, or something before it failed. Where the shell stands in that case is kept
     /// account of elsewhere.
     pub(super) fn or_not(&mut self, before: State) {
-        let (folders, previous) = (self.state.folders.clone(), self.state.previous.clone());
-        self.state.merge(&State { folders, previous, otherwise: None, ..before });
+        let folders = self.state.folders.clone();
+        self.state.merge(&State { folders, otherwise: None, ..before });
     }
 
     /// Rounds of a loop.

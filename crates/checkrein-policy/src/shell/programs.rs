@@ -144,16 +144,10 @@ pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
                 }
                 return reads_trees(walker, text, &skips);
             }
-            for glob in globs {
-                match glob.strip_prefix('!') {
-                    // A name leaves out files and folders alike.
-                    Some(name) if !name.trim_start_matches("**/").contains('/') => {
-                        let name = name.trim_start_matches("**/");
-                        skips.without.extend([name.to_owned(), format!("{name}/")]);
-                    }
-                    Some(_) => {}
-                    None => skips.names.push(glob),
-                }
+            // A name leaves out files and folders alike; of a path that is left out, nothing is known.
+            let left_out = globs.iter().filter_map(|glob| glob.strip_prefix('!'));
+            for name in left_out.map(|name| name.trim_start_matches("**/")).filter(|name| !name.contains('/')) {
+                skips.without.extend([name.to_owned(), format!("{name}/")]);
             }
         }
         "fd" | "fdfind" => {

@@ -60,15 +60,19 @@ impl Walker<'_> {
 
     /// One of several lists of fields is what is there; what holds afterwards holds for each of them.
     pub(super) fn one_of(&mut self, ways: &[Vec<Field>], mut run: impl FnMut(&mut Self, &[Field])) {
+        self.either(ways, |walker, fields| run(walker, fields));
+    }
+
+    fn either<T>(&mut self, ways: &[T], mut run: impl FnMut(&mut Self, &T)) {
         if let [only] = ways {
             return run(self, only);
         }
         let (before, stdin) = (self.state.clone(), self.stdin.clone());
         let mut output = Flow::Nothing;
         let mut ends: Option<State> = None;
-        for fields in ways {
+        for way in ways {
             (self.state, self.stdin) = (before.clone(), stdin.clone());
-            run(self, fields);
+            run(self, way);
             output = output.or(std::mem::replace(&mut self.output, Flow::Nothing));
             match &mut ends {
                 Some(ends) => ends.merge(&self.state),
@@ -116,9 +120,8 @@ impl Walker<'_> {
 
     fn functions(&mut self, functions: &[usize], arguments: &[Field]) {
         let outer = self.state.arguments.replace(arguments.into());
-        for function in functions {
-            self.call(*function);
-        }
+        // One of them is what the name means; where it means none, nothing is done.
+        self.either(functions, |walker, function| walker.call(*function));
         self.state.arguments = outer;
     }
 

@@ -62,6 +62,9 @@ impl Otherwise {
     }
 }
 
+/// Stands among the functions that a name may mean: it may mean none.
+pub(crate) const NO_FUNCTION: usize = usize::MAX;
+
 /// A variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Variable {
@@ -158,8 +161,13 @@ impl State {
             }
         }
         extend(&mut self.exported, &other.exported);
+        for (name, mine) in &mut self.functions {
+            if !other.functions.contains_key(name) && !mine.contains(&NO_FUNCTION) {
+                mine.push(NO_FUNCTION);
+            }
+        }
         for (name, bodies) in &other.functions {
-            let mine = self.functions.entry(name.clone()).or_default();
+            let mine = self.functions.entry(name.clone()).or_insert_with(|| vec![NO_FUNCTION]);
             for body in bodies {
                 if !mine.contains(body) {
                     mine.push(*body);

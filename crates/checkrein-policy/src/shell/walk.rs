@@ -206,27 +206,40 @@ impl<'a> Walker<'a> {
         self.pipeline(&statement.first);
         let mut output = std::mem::replace(&mut self.output, Flow::Nothing);
         let (mut before, mut failed) = (&statement.first, None::<State>);
+        // Where the shell is if the command before failed: where a `cd` began, or where it stands.
+        let mut moved = self.state.otherwise.clone();
         for (joiner, pipeline) in &statement.rest {
+            if let (true, Some(otherwise)) = (before.negated, &moved) {
+                // `! cd x` works where the `cd` does not.
+                self.state.folders.merge(&otherwise.folders);
+                moved = None;
+            }
             let skipped = self.state.clone();
             match joiner {
                 // It runs only where the command before worked, a `cd` included.
                 Joiner::And => {
                     self.state.otherwise = None;
                     if may_fail(before) {
-                        failed.get_or_insert_with(|| skipped.clone()).merge(&skipped);
+                        let mut ended = State { otherwise: None, ..skipped.clone() };
+                        if let Some(otherwise) = moved {
+                            ended.folders = otherwise.folders;
+                        }
+                        failed.get_or_insert_with(|| ended.clone()).merge(&ended);
                     }
                 }
                 Joiner::Or => {
-                    if let Some(otherwise) = self.state.otherwise.take() {
+                    self.state.otherwise = None;
+                    if let Some(otherwise) = moved {
                         self.state.folders = otherwise.folders;
                     }
                     if let Some(failed) = failed.take() {
-                        self.or_not(failed);
+                        self.state.merge(&failed);
                     }
                 }
             }
             before = pipeline;
             self.pipeline(pipeline);
+            moved = self.state.otherwise.clone();
             output = output.then(std::mem::replace(&mut self.output, Flow::Nothing));
             if *joiner == Joiner::Or {
                 // Either this ran, or it was not needed.
@@ -246,6 +259,8 @@ impl<'a> Walker<'a> {
     pub(super) fn settle(&mut self) {
         if let Some(otherwise) = self.state.otherwise.take().filter(|otherwise| otherwise.likely) {
             self.state.folders.merge(&otherwise.folders);
+            // Nor is where `cd -` leads, if it never left.
+            self.state.previous = Some(Folders { known: Vec::new(), unknown: true });
         }
     }
 
