@@ -168,5 +168,7 @@ mod tests {
         assert_eq!(value["is_error"], true);
         assert_eq!(value["code"], "INVALID_ARGS");
         assert!(value["message"].as_str().unwrap().ends_with("[8000 more bytes left out]"));
+        let text = error_text(Code::InvalidArgs, &format!("x{}", "é".repeat(5_000)));
+        assert!(text.contains("é [8002 more bytes left out]"), "it is cut between characters");
     }
 }

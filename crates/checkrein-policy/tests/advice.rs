@@ -1,11 +1,12 @@
 //! What a person is told about a policy: rules that do nothing, what would let a call pass, and what models were seen at.
 
 use checkrein_contract::{
-    Connect, Deed, Effect, Facts, Finding, Foreseen, Identity, Layer, Place, PolicySource, Question, RuleRef, Run,
-    TraceStep, Verdict, Winner,
+    Call, CallId, Connect, Deed, Effect, Facts, Finding, Foreseen, Identity, Layer, Place, PolicySource, Question,
+    RuleRef, Run, TraceStep, Verdict, Winner,
 };
 use checkrein_policy::fixtures::{FixtureContext, World};
-use checkrein_policy::{Models, Policy, Variables, decide, explain, traced_lines};
+use checkrein_policy::standing::{Answers, Standing, decide_after};
+use checkrein_policy::{Models, Policy, Scene, Source, Variables, decide, explain, traced_lines};
 use serde_json::json;
 
 fn policy(rules: &[&str]) -> Policy {
@@ -274,4 +275,65 @@ fn a_fixture_states_its_world() {
     assert!(matches!(&helpers, Some(Finding::List(all)) if all.contains(&"core.pager".to_owned())), "{helpers:?}");
     assert!(checkrein_policy::git::starts_a_program("sendemail", "tocmd", Some("x")));
     assert!(!checkrein_policy::git::starts_a_program("sendemail", "to", Some("x")));
+}
+
+/// A model of one's own counts with the parts it includes, and with what its options stand for.
+#[test]
+fn a_model_made_of_parts() {
+    let text = "[frob]\nabout = \"frobs\"\ninclude = [\"frob.-common\"]\n\n[frob.-common]\nflags = \"-a -b -c\"\nalso.\"-a\" = \"-b\"\nwhen.\"-b\" = { does = \"changes\" }\n";
+    let models = Models::built_in().with(&[Source { file: "frob.toml", text }]).unwrap();
+    let used = |option: &str| models.used(&["frob".to_owned(), option.to_owned()]).len();
+    assert_eq!(["-a", "-b", "-c"].map(used), [1, 1, 0], "`-a` does what `-b` does");
+    assert!(!Models::built_in().acting().contains(&("frob".to_owned(), "-b".to_owned())));
+}
+
+#[test]
+fn a_path_is_shown_as_seen_from_the_project() {
+    let place = Place { root: "/p".into(), ..Place::default() };
+    let shown = ["/p", "/p/a/b", "/pa", "/etc/x"].map(|path| checkrein_policy::paths::shown(path, &place));
+    assert_eq!(shown, [".", "a/b", "/pa", "/etc/x"]);
+}
+
+/// An earlier yes covers what it was given for, and nothing that was no part of it.
+#[test]
+fn how_far_an_earlier_answer_reaches() {
+    let policy = policy(&["ask effect = \"write\"; paths = [\"/p/asks/**\"]"]);
+    let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+    let mut facts = Facts::default();
+    for path in ["/p", "/p/asks/a", "/p/asks/b/c"] {
+        facts.add(Question::RealPath { path: path.into() }, Some(path.into()));
+    }
+    let definition = Question::Definition { server: "shop".into(), tool: "pay".into() };
+    facts.add(definition, Some("approved".into()));
+    let scene = Scene { place: &place, facts: &facts, models: Models::built_in() };
+    let verdict = |yes: serde_json::Value, tool: &str, server: Option<&str>, effects: Vec<Effect>| {
+        let yes: Standing = serde_json::from_value(yes).unwrap();
+        let id = CallId::new("c");
+        let call = Call { id, tool: tool.into(), server: server.map(str::to_owned), args: json!({}) };
+        let foreseen = Foreseen { effects, ..Foreseen::default() };
+        decide_after(&policy, &call, &foreseen, scene, &Answers { yes: vec![yes], no: Vec::new() }).verdict
+    };
+    let write = |path: &str| vec![Effect::write(path)];
+    let exact = || json!({ "tool": "write", "path": "asks/a" });
+    assert_eq!(verdict(exact(), "write", None, write("/p/asks/a")), Verdict::Allow);
+    assert_eq!(verdict(exact(), "write", None, write("/p/asks/b/c")), Verdict::Ask);
+    assert_eq!(verdict(exact(), "edit", None, write("/p/asks/a")), Verdict::Ask, "another tool");
+    assert_eq!(verdict(json!({ "tool": "write" }), "write", None, write("/p/asks/a")), Verdict::Ask, "for nothing");
+    let folder = json!({ "tool": "write", "path": "asks", "match": "folder" });
+    assert_eq!(verdict(folder.clone(), "write", None, write("/p/asks/b/c")), Verdict::Allow);
+    assert_eq!(
+        verdict(folder, "write", None, write("/p/asks/unknown")),
+        Verdict::Ask,
+        "what it really is is not known"
+    );
+    let server = json!({ "tool": "mcp", "server": "shop", "name": "pay" });
+    let pay = |path: &str| {
+        let own = Effect::Tool { tool: "pay".into(), server: Some("shop".into()), args: json!({}) };
+        vec![own, Effect::write(path)]
+    };
+    assert_eq!(verdict(server.clone(), "pay", Some("shop"), pay("/p/asks/a")), Verdict::Allow);
+    assert_ne!(verdict(server, "pay", Some("shop"), pay("/q/a")), Verdict::Allow, "outside of the project");
+    let command = |words: &str, reach: &str| json!({ "tool": "bash", "command": words, "match": reach });
+    assert_eq!(verdict(command("", "exact"), "bash", None, write("/p/asks/a")), Verdict::Ask);
+    assert_eq!(verdict(command("> asks/a", "prefix"), "bash", None, write("/p/asks/a")), Verdict::Ask);
 }

@@ -9,13 +9,6 @@ use crate::ports::{RecordFailure, Recorder};
 #[derive(Debug)]
 pub struct Started(pub(crate) Approved);
 
-impl Started {
-    /// The call.
-    pub fn approved(&self) -> &Approved {
-        &self.0
-    }
-}
-
 /// Records the start of a whole group; durable before this returns, unless every call of it is pure.
 ///
 /// # Errors

@@ -150,10 +150,6 @@ pub(super) fn tree(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
                 skips.without.extend([name.to_owned(), format!("{name}/")]);
             }
         }
-        "fd" | "fdfind" => {
-            skips.skips_hidden = !doing.reading.has("--hidden");
-            skips.skips_ignored = true;
-        }
         _ => {
             skips.names = values("--include");
             if skips.names.is_empty() {
