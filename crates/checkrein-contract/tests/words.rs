@@ -5,6 +5,7 @@ use checkrein_contract::{
     EffectWord, HookNote, Limit, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, Run, SessionId,
     Status, Verdict,
 };
+use checkrein_contract::{Facts, Finding, Question};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -83,6 +84,18 @@ fn an_event_is_called_what_its_line_says() {
         assert_eq!(serde_json::to_value(&body).unwrap()["type"], body.kind());
     }
     assert_eq!(SessionId::new("s").to_string(), "s");
+}
+
+/// A finding is a text or a list, and each is asked for as what it is.
+#[test]
+fn a_finding_is_what_it_is() {
+    let kind = || Question::Kind { path: "/a".to_owned() };
+    let matches = || Question::Matches { pattern: "/a/*".to_owned() };
+    let mut facts = Facts::default();
+    facts.add(kind(), Some("file".into()));
+    facts.add(matches(), Some(Finding::List(vec!["/a/b".to_owned()])));
+    assert_eq!((facts.text(&kind()), facts.list(&kind())), (Some("file"), None));
+    assert_eq!((facts.text(&matches()), facts.list(&matches())), (None, Some(["/a/b".to_owned()].as_slice())));
 }
 
 /// A run's words are those that its model gives, or its own.

@@ -1,5 +1,6 @@
 //! What a person is told about a policy: rules that do nothing, what would let a call pass, and what models were seen at.
 
+use checkrein_contract::Tree;
 use checkrein_contract::{
     Call, CallId, Connect, Deed, Effect, Facts, Finding, Foreseen, Identity, Layer, Place, PolicySource, Question,
     RuleRef, Run, TraceStep, Verdict, Winner,
@@ -236,6 +237,29 @@ fn addresses_of_a_kind() {
     assert_eq!(verdict("allow", "private", "a.example", &["93.184.215.14", "10.0.0.1"]), Verdict::Ask);
     assert_eq!(verdict("allow", "private", "a.example", &["192.168.0.1", "10.0.0.1"]), Verdict::Allow);
     assert_eq!(verdict("allow", "private", "a.example", &[]), Verdict::Ask);
+}
+
+/// What can be read in two ways is not understood, whatever rules say, and so is a path where nobody knows whether case counts.
+#[test]
+fn what_can_be_read_in_two_ways() {
+    let policy = policy(&["allow effect = \"read\"; paths = [\"{root}/**\"]", "ask effect = \"run\""]);
+    let judged = |effect: Effect, facts: &Facts| {
+        let foreseen = Foreseen { effects: vec![effect], ..Foreseen::default() };
+        let decision = decide(&policy, &foreseen, facts);
+        (decision.verdict, decision.reason)
+    };
+    let (verdict, reason) = judged(Effect::Connect(checkrein_policy::url::refused()), &Facts::default());
+    assert!(verdict == Verdict::Ask && reason.contains("can be read in two ways"), "{reason}");
+    let mut facts = Facts::default();
+    for path in ["/p", "/p/a"] {
+        facts.add(Question::RealPath { path: path.into() }, Some(path.into()));
+    }
+    assert_eq!(judged(Effect::read("/p/a"), &facts).0, Verdict::Allow);
+    facts.add(Question::CaseFolding { path: "/p".into() }, None);
+    let (verdict, reason) = judged(Effect::read("/p/a"), &facts);
+    assert!(verdict == Verdict::Ask && reason.contains("whether case counts"), "{reason}");
+    let tree = Effect::ReadTree(Tree { root: "/p".into(), ..Tree::default() });
+    assert!(policy.questions(&[tree], &facts).iter().any(|question| matches!(question, Question::Holds { .. })));
 }
 
 /// A rule that names what has no value here decides nothing by guessing: the call is not allowed.

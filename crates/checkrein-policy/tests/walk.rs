@@ -254,6 +254,7 @@ fn what_the_world_adds() {
     assert!(!told(&foresee("find src | xargs cat", holds(), Vec::new(), &place), "its input"));
     let links: String = (0..60).map(|number| format!("ln -s /x{number} l; ")).collect();
     assert!(unknown(&(links + "cat l/a")), "more links than are followed");
+    assert!(unknown(&format!("cat {}", "a".repeat(9_000))), "no kernel takes a path so long");
     // Beside a home that is nowhere, nobody's home is known; a long text is cut between characters.
     let nowhere = Place { home: String::new(), ..place.clone() };
     assert!(told(&foresee("cat ~dev/a ~/b", pattern(), Vec::new(), &nowhere), "~dev"));
