@@ -243,6 +243,7 @@ fn addresses_of_a_kind() {
 #[test]
 fn what_can_be_read_in_two_ways() {
     let policy = policy(&["allow effect = \"read\"; paths = [\"{root}/**\"]", "ask effect = \"run\""]);
+    let all = self::policy(&["ask effect = \"read\""]);
     let judged = |effect: Effect, facts: &Facts| {
         let foreseen = Foreseen { effects: vec![effect], ..Foreseen::default() };
         let decision = decide(&policy, &foreseen, facts);
@@ -259,7 +260,10 @@ fn what_can_be_read_in_two_ways() {
     let (verdict, reason) = judged(Effect::read("/p/a"), &facts);
     assert!(verdict == Verdict::Ask && reason.contains("whether case counts"), "{reason}");
     let tree = Effect::ReadTree(Tree { root: "/p".into(), ..Tree::default() });
-    assert!(policy.questions(&[tree], &facts).iter().any(|question| matches!(question, Question::Holds { .. })));
+    for policy in [&policy, &all] {
+        let questions = policy.questions(std::slice::from_ref(&tree), &facts);
+        assert!(questions.iter().any(|question| matches!(question, Question::Holds { .. })), "{questions:?}");
+    }
 }
 
 /// A rule that names what has no value here decides nothing by guessing: the call is not allowed.
@@ -321,7 +325,8 @@ fn a_path_is_shown_as_seen_from_the_project() {
 /// An earlier yes covers what it was given for, and nothing that was no part of it.
 #[test]
 fn how_far_an_earlier_answer_reaches() {
-    let policy = policy(&["ask effect = \"write\"; paths = [\"/p/asks/**\"]"]);
+    let policy =
+        policy(&["ask effect = \"write\"; paths = [\"/p/asks/**\"]", "allow effect = \"run\"; program = \"frob\""]);
     let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
     let mut facts = Facts::default();
     for path in ["/p", "/p/asks/a", "/p/asks/b/c"] {
@@ -350,6 +355,17 @@ fn how_far_an_earlier_answer_reaches() {
         Verdict::Ask,
         "what it really is is not known"
     );
+    // What an allow rests on is no matter of an earlier yes.
+    let run = Run {
+        program: "frob".into(),
+        argv: vec!["frob".into()],
+        modelled: true,
+        rests_on: vec![Question::Changed { path: "/p/frob".into() }],
+        ..Run::default()
+    };
+    let frob = json!({ "tool": "bash", "command": "frob" });
+    let rests = vec![Effect::Run(run)];
+    assert_eq!(verdict(frob, "bash", None, rests), Verdict::Ask);
     let server = json!({ "tool": "mcp", "server": "shop", "name": "pay" });
     let pay = |path: &str| {
         let own = Effect::Tool { tool: "pay".into(), server: Some("shop".into()), args: json!({}) };
