@@ -356,16 +356,15 @@ fn how_far_an_earlier_answer_reaches() {
         "what it really is is not known"
     );
     // What an allow rests on is no matter of an earlier yes.
-    let run = Run {
-        program: "frob".into(),
-        argv: vec!["frob".into()],
-        modelled: true,
-        rests_on: vec![Question::Changed { path: "/p/frob".into() }],
-        ..Run::default()
+    let rests = |rests_on: Vec<Question>| {
+        let (program, folder) = ("frob".to_owned(), "/p".to_owned());
+        let argv = vec![program.clone(), "x".to_owned()];
+        vec![Effect::Run(Run { program, argv, folder, rests_on, ..Run::default() })]
     };
-    let frob = json!({ "tool": "bash", "command": "frob" });
-    let rests = vec![Effect::Run(run)];
-    assert_eq!(verdict(frob, "bash", None, rests), Verdict::Ask);
+    let frob = || json!({ "tool": "bash", "command": "frob", "match": "prefix" });
+    assert_eq!(verdict(frob(), "bash", None, rests(Vec::new())), Verdict::Allow);
+    let changed = || vec![Question::Changed { path: "/p/frob".into() }];
+    assert_eq!(verdict(frob(), "bash", None, rests(changed())), Verdict::Ask);
     let server = json!({ "tool": "mcp", "server": "shop", "name": "pay" });
     let pay = |path: &str| {
         let own = Effect::Tool { tool: "pay".into(), server: Some("shop".into()), args: json!({}) };
