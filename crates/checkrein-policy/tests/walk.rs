@@ -256,7 +256,7 @@ fn what_the_world_adds() {
     assert!(unknown(&(links + "cat l/a")), "more links than are followed");
     assert!(unknown(&format!("cat {}", "a".repeat(9_000))), "no kernel takes a path so long");
     // Beside a home that is nowhere, nobody's home is known; a long text is cut between characters.
-    let nowhere = Place { home: String::new(), ..place.clone() };
+    let nowhere = Place { home: String::new(), ..place };
     assert!(told(&foresee("cat ~dev/a ~/b", pattern(), Vec::new(), &nowhere), "~dev"));
     assert!(unknown(&format!("x{}", "é".repeat(70_000))));
 }
