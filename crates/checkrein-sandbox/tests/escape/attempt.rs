@@ -49,7 +49,7 @@ pub(crate) struct Attempt {
 }
 
 /// What its call is granted besides reading the project.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Grant {
     /// To write below `out`.
     #[default]
@@ -62,6 +62,8 @@ pub(crate) enum Grant {
     File,
     /// To connect to 127.0.0.1, as a person allowed.
     Connect,
+    /// This effect on this path, as a person allowed: it begins with `OUT`, `ROOT` or `HOME`.
+    Effect(String, String),
 }
 
 impl Attempt {
@@ -137,6 +139,10 @@ impl Attempt {
             ("grant", "tree") => self.grant = Grant::Tree,
             ("grant", "file") => self.grant = Grant::File,
             ("grant", "connect") => self.grant = Grant::Connect,
+            ("grant", text) => {
+                let (effect, path) = text.split_once(' ').ok_or("no path")?;
+                self.grant = Grant::Effect(effect.to_owned(), path.to_owned());
+            }
             ("plain", "yes") => self.plain = true,
             ("terminal", "yes") => self.terminal = true,
             ("races", "yes") => self.races = true,

@@ -40,7 +40,7 @@ hosts = ["127.0.0.1"]
 pub(crate) async fn call(
     world: &World,
     sandbox: Arc<dyn Sandbox>,
-    grant: Grant,
+    grant: &Grant,
     argv: &[String],
     (milliseconds, cancel): (u64, &CancellationToken),
 ) -> Result<Ended, String> {
@@ -50,7 +50,7 @@ pub(crate) async fn call(
     registry.add(RunProgram).unwrap();
     let place = Place { root: root.clone(), cwd: root.clone(), home, ..Place::default() };
     let writes = match grant {
-        Grant::Out | Grant::Connect => "out/**",
+        Grant::Out | Grant::Connect | Grant::Effect(..) => "out/**",
         Grant::Project | Grant::Tree => "**",
         Grant::File => "notes.txt",
     };
@@ -62,7 +62,7 @@ pub(crate) async fn call(
     gate.unconfined_allowed = true;
     gate.cancel = cancel.clone();
     let args = json!({
-        "argv": argv, "timeout_ms": milliseconds, "keep_bytes": 16 << 10, "effects": effects(grant, &root, argv),
+        "argv": argv, "timeout_ms": milliseconds, "keep_bytes": 16 << 10, "effects": effects(grant, world, argv),
     });
     let finished = gate.call_with("run_program", &args.to_string(), Yes::Asked).await;
     if finished.ended != FinishedAs::Ok {
@@ -71,13 +71,15 @@ pub(crate) async fn call(
     serde_json::from_str(&finished.text).map_err(|error| format!("{error}: {}", finished.text))
 }
 
-fn effects(grant: Grant, root: &str, argv: &[String]) -> Vec<Value> {
+fn effects(grant: &Grant, world: &World, argv: &[String]) -> Vec<Value> {
+    let root = world.root.to_str().unwrap();
     let unknown = json!({"effect": "run", "program": argv.first(), "argv": argv});
     let known = json!({"effect": "run", "program": argv.first(), "argv": argv, "modelled": true});
     match grant {
         Grant::Out | Grant::Project => vec![unknown],
         Grant::Tree => vec![known, json!({"effect": "write", "path": format!("{root}/**"), "glob": true})],
         Grant::File => vec![known, json!({"effect": "write", "path": format!("{root}/notes.txt")})],
+        Grant::Effect(effect, path) => vec![known, json!({"effect": effect, "path": world.path(path)})],
         Grant::Connect => vec![unknown, json!({"effect": "connect", "host": "127.0.0.1", "port": 80})],
     }
 }

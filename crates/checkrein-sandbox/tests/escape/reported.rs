@@ -40,7 +40,7 @@ impl Inside {
     async fn words(&self, argv: &[&str], milliseconds: u64) -> Result<Ended, String> {
         let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
         let bounds = (milliseconds, &self.cancel);
-        gate::call(&self.world, Arc::clone(&self.sandbox), Grant::Out, &argv, bounds).await
+        gate::call(&self.world, Arc::clone(&self.sandbox), &Grant::Out, &argv, bounds).await
     }
 
     async fn bash(&self, line: &str) -> Result<Ended, String> {
@@ -51,7 +51,7 @@ impl Inside {
     async fn tagged(&self, line: &str, milliseconds: u64) -> Result<Ended, String> {
         let argv = self.world.argv(line);
         let bounds = (milliseconds, &self.cancel);
-        gate::call(&self.world, Arc::clone(&self.sandbox), Grant::Out, &argv, bounds).await
+        gate::call(&self.world, Arc::clone(&self.sandbox), &Grant::Out, &argv, bounds).await
     }
 
     /// Refusals, as `kind target`.

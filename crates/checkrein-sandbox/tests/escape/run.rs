@@ -98,7 +98,7 @@ async fn one(order: &Order, without: Option<&[Layer]>) -> Outcome {
         match gate::call(
             &world,
             sandbox(order, &world, without),
-            attempt.grant,
+            &attempt.grant,
             &argv,
             (seconds * 1_000, &CancellationToken::new()),
         )

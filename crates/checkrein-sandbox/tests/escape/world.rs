@@ -58,6 +58,7 @@ impl World {
             ("TCP", outside::tcp_of_old(&mark).to_string()),
             ("TCP6", outside::tcp_of_now(&mark).unwrap_or(1).to_string()),
             ("UDP", outside::udp(&mark).to_string()),
+            ("MINE", format!("/tmp/{name}-mine")),
             ("ABSTRACT", name),
             ("PID", victim.pid().to_string()),
             ("HARNESS", std::process::id().to_string()),
@@ -76,6 +77,13 @@ impl World {
         argv.push(format!("{TAG}={}", self.tag));
         argv.extend(["bash", "-c", line].map(str::to_owned));
         argv
+    }
+
+    /// A path that begins with the name of a place.
+    pub(crate) fn path(&self, written: &str) -> String {
+        let (name, rest) = written.split_once('/').unwrap_or((written, ""));
+        let place = self.variables.iter().find(|(variable, _)| variable == name).map_or("", |(_, place)| place);
+        if rest.is_empty() { place.to_owned() } else { format!("{place}/{rest}") }
     }
 
     /// A line of bash outside; whether it exits with 0.
@@ -131,6 +139,7 @@ impl World {
 impl Drop for World {
     /// What an attempt mounted here must not be there when the folder is removed with all in it.
     fn drop(&mut self) {
+        _ = fs::remove_file(self.path("MINE"));
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let mounted = mounts.lines().filter_map(|line| line.split(' ').nth(1));
         for at in mounted.filter(|at| Path::new(at).starts_with(self.folder.path())) {
