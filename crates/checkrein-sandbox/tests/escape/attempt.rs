@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What a block may say.
 const WORDS: &[&str] = &[
     "tries", "setup", "runs", "did", "shows", "after", "users", "needs", "grant", "limits", "plain", "terminal",
-    "races", "gap", "seconds",
+    "races", "direct", "gap", "seconds",
 ];
 
 /// One way out, tried.
@@ -40,6 +40,8 @@ pub(crate) struct Attempt {
     pub(crate) plain: bool,
     /// It has a terminal that it could type into.
     pub(crate) terminal: bool,
+    /// The words are run as they are, without a shell; places in front of paths are put in.
+    pub(crate) direct: bool,
     /// It wins or loses by chance where notices alone hold it.
     pub(crate) races: bool,
     /// It is not contained, and why that is so.
@@ -146,6 +148,7 @@ impl Attempt {
             ("plain", "yes") => self.plain = true,
             ("terminal", "yes") => self.terminal = true,
             ("races", "yes") => self.races = true,
+            ("direct", "yes") => self.direct = true,
             ("seconds", text) => self.seconds = Some(text.parse().map_err(|_| "no number".to_owned())?),
             ("limits", text) => {
                 for limit in text.split_whitespace() {

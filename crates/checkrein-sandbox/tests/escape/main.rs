@@ -86,6 +86,13 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut conclusion = libtest_mimic::run(&arguments, trials);
     drop(launcher);
+    let gaps = attempts.iter().filter(|attempt| !attempt.gap.is_empty()).count();
+    if !arguments.list {
+        page::say(&format!(
+            "{gaps} of {} attempts are known not to be contained: docs/sandbox.md says why\n",
+            attempts.len()
+        ));
+    }
     if (layers || page::updating()) && !arguments.list && !conclusion.has_failed() {
         let results = results.lock().unwrap();
         if let Err(reason) = page::compare(&results, &attempts) {

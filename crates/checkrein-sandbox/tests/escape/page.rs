@@ -106,7 +106,7 @@ fn held_by(outcomes: &Outcomes, races: bool) -> String {
     words
 }
 
-/// Says why the suite failed after all its tests.
+/// Says something after all tests.
 #[expect(clippy::print_stderr, reason = "the test harness has ended")]
 pub(crate) fn say(reason: &str) {
     eprintln!("{reason}");

@@ -94,7 +94,10 @@ async fn one(order: &Order, without: Option<&[Layer]>) -> Outcome {
         outcome.said = world.plain(&attempt.runs);
     } else {
         let seconds = attempt.seconds.filter(|_| without.is_some()).unwrap_or(SECONDS);
-        let argv = world.argv(&attempt.runs);
+        let argv = match attempt.direct {
+            true => attempt.runs.split(' ').map(|word| world.path(word)).collect(),
+            false => world.argv(&attempt.runs),
+        };
         match gate::call(
             &world,
             sandbox(order, &world, without),
