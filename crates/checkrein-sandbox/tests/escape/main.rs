@@ -62,17 +62,21 @@ fn main() -> ExitCode {
     let results = Results::default();
     let mut met = BTreeMap::new();
     let env = user::tool_chains();
+    let lacks = User::ALL.map(|user| (user, lacks(user, &launcher)));
     let mut trials = reported::trials(&launcher);
     for attempt in &attempts {
         for user in User::ALL.into_iter().filter(|user| !attempt.root_only || *user == User::Root) {
             let meets = *met.entry((attempt.needs.clone(), user)).or_insert_with_key(|(needs, user)| user.meets(needs));
             let env = if attempt.is_work() { env.clone() } else { Vec::new() };
-            let order = Order { attempt: attempt.clone(), launcher: launcher.path(), layers, env };
+            let order = Order { attempt: attempt.clone(), launcher: launcher.path(), layers, looks: false, env };
             let results = Arc::clone(&results);
             let trial =
                 Trial::test(format!("{}/{}", user.as_str(), attempt.title()), move || judge(&order, user, &results));
+            let whole = lacks.iter().all(|(of, lacks)| *of != user || lacks.is_empty());
+            let meets = meets && whole;
             let kind = match (user.can_be(), meets, attempt.gap.is_empty()) {
                 (false, ..) => "needs root",
+                _ if !whole => "a layer is missing here",
                 (_, false, _) => "not on this machine",
                 (_, _, false) => "known gap",
                 _ => "",
@@ -101,6 +105,20 @@ fn main() -> ExitCode {
         }
     }
     conclusion.exit_code()
+}
+
+/// What this machine lacks for a user: without it nothing here is shown.
+fn lacks(user: User, launcher: &Launcher) -> Vec<String> {
+    if !user.can_be() {
+        return Vec::new();
+    }
+    let attempt = Attempt { runs: "true".to_owned(), did: "true".to_owned(), ..Attempt::default() };
+    let order = Order { attempt, launcher: launcher.path(), layers: false, looks: true, env: Vec::new() };
+    let lacks = carry_out(&order, user).map_or_else(|error| vec![error.to_string()], |outcomes| outcomes.lacks);
+    for lack in &lacks {
+        page::say(&format!("as {}: {lack}", user.as_str()));
+    }
+    lacks
 }
 
 fn judge(order: &Order, user: User, results: &Results) -> Result<(), Failed> {

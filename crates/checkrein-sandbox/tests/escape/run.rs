@@ -25,6 +25,8 @@ pub(crate) struct Order {
     pub(crate) launcher: PathBuf,
     /// With layers left out as well.
     pub(crate) layers: bool,
+    /// Whether to look what this machine lacks.
+    pub(crate) looks: bool,
     /// What the host's environment has besides, or instead.
     pub(crate) env: Vec<(String, String)>,
 }
@@ -51,6 +53,8 @@ pub(crate) struct Outcomes {
     pub(crate) off: BTreeMap<String, Outcome>,
     /// By the name of the layer: with this one alone. The network's needs namespaces around it.
     pub(crate) only: BTreeMap<String, Outcome>,
+    /// Layers that are not to be had here, with the reason.
+    pub(crate) lacks: Vec<String>,
     /// With no layer: what is held whatever there is.
     pub(crate) bare: Option<Outcome>,
 }
@@ -67,6 +71,9 @@ pub(crate) fn all(order: &Order) -> Outcomes {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let one = |without: Option<&[Layer]>| runtime.block_on(one(order, without));
     let mut outcomes = Outcomes { outside: one(None), inside: one(Some(&[])), ..Outcomes::default() };
+    if order.looks {
+        outcomes.lacks = lacks(order);
+    }
     // What is not contained with all of them is not with less.
     if order.layers && order.attempt.gap.is_empty() && !order.attempt.is_work() {
         for layer in Layer::ALL {
@@ -136,6 +143,26 @@ fn end_of(text: &str) -> String {
 }
 
 fn sandbox(order: &Order, world: &World, without: Option<&[Layer]>) -> Arc<dyn Sandbox> {
+    let env = environment(order, world);
+    let Some(without) = without else { return Arc::new(Unconfined::new(env)) };
+    let confined = Confined::new(settings(order, world, env, without));
+    if order.attempt.limits.is_empty() {
+        return Arc::new(confined);
+    }
+    Arc::new(confined.with_limits(limits(&order.attempt)))
+}
+
+fn settings(order: &Order, world: &World, env: Vec<(String, String)>, without: &[Layer]) -> Settings {
+    Settings {
+        launcher: order.launcher.clone(),
+        env,
+        home: world.home.clone(),
+        facts: Arc::new(Looked),
+        without: without.to_vec(),
+    }
+}
+
+fn environment(order: &Order, world: &World) -> Vec<(String, String)> {
     let home = world.home.to_str().unwrap().to_owned();
     let mut env = order.env.clone();
     for (name, value) in [("PATH", PATH.to_owned()), ("HOME", home)] {
@@ -143,19 +170,16 @@ fn sandbox(order: &Order, world: &World, without: Option<&[Layer]>) -> Arc<dyn S
             env.push((name.to_owned(), value));
         }
     }
-    let Some(without) = without else { return Arc::new(Unconfined::new(env)) };
-    let settings = Settings {
-        launcher: order.launcher.clone(),
-        env,
-        home: world.home.clone(),
-        facts: Arc::new(Looked),
-        without: without.to_vec(),
-    };
-    let confined = Confined::new(settings);
-    if order.attempt.limits.is_empty() {
-        return Arc::new(confined);
-    }
-    Arc::new(confined.with_limits(limits(&order.attempt)))
+    env
+}
+
+/// What this machine does not give this user.
+fn lacks(order: &Order) -> Vec<String> {
+    let world = World::new();
+    let confined = Confined::new(settings(order, &world, environment(order, &world), &[]));
+    let found = confined.found();
+    let lacks = found.lacks.iter().map(|lack| format!("no {}: {}", lack.layer.as_str(), lack.reason));
+    lacks.chain(found.broken.clone()).collect()
 }
 
 /// Small limits, so that what goes past them outside harms nobody.
