@@ -6,12 +6,10 @@ use std::future::pending;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use checkrein_contract::BoxFuture;
-use checkrein_gate::{
-    Approved, CommandSpec, Denial, Enforcement, FactSource, Grant, RunOutput, Sandbox, SandboxFailure,
-};
+use checkrein_gate::{Approved, CommandSpec, Denial, Enforcement, Grant, RunOutput, Sandbox, SandboxFailure};
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
@@ -34,8 +32,6 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
     /// The person's home, whose things are not given.
     pub home: PathBuf,
-    /// Who knows what a tree holds.
-    pub facts: Arc<dyn FactSource>,
     /// Layers to leave out, to see what the others hold. None, in earnest.
     pub without: Vec<Layer>,
 }
@@ -44,7 +40,6 @@ pub struct Settings {
 pub struct Confined {
     launcher: PathBuf,
     pub(crate) host: Host,
-    facts: Arc<dyn FactSource>,
     found: Found,
     cgroups: Cgroups,
     limits: Option<Limits>,
@@ -56,7 +51,7 @@ impl Confined {
         let host = Host::look(environment::clean(settings.env), &settings.home);
         let found = probe(&settings.launcher, &host, &settings.without);
         let cgroups = Cgroups::look();
-        Self { launcher: settings.launcher, host, facts: settings.facts, found, cgroups, limits: None }
+        Self { launcher: settings.launcher, host, found, cgroups, limits: None }
     }
 
     /// With these limits in the place of the usual ones.
@@ -105,8 +100,7 @@ impl Confined {
             layers.network = false;
             layers.open_network = true;
         }
-        let mut view =
-            View::of(approved.grant(), &self.host, &*self.facts, layers.namespaces).await.map_err(not_started)?;
+        let mut view = View::of(approved.grant(), &self.host, layers.namespaces).map_err(not_started)?;
         self.give_program(&mut view, &program);
         let temporary = if layers.namespaces { None } else { Some(temporary(&mut view, &mut env)?) };
         let argv = std::mem::take(&mut spec.argv);

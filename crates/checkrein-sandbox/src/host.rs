@@ -119,7 +119,7 @@ impl Host {
         let paths = named(&"PATH").unwrap_or_default();
         let mut folders: Vec<PathBuf> = TOOLCHAIN_VARIABLES.iter().filter_map(named).map(PathBuf::from).collect();
         folders.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
-        folders.extend(std::env::split_paths(&paths));
+        folders.extend(std::env::split_paths(&paths).map(|folder| with_its_parts(folder, &home)));
         for folder in folders.into_iter().filter(|folder| folder.is_absolute()) {
             let Ok(real) = folder.canonicalize() else { continue };
             // A variable that names a whole home, or everything, names no tool chain.
@@ -141,6 +141,16 @@ impl Host {
             }
         }
         Self { env, home, places }
+    }
+}
+
+/// A folder of programs with what lies beside it: tools find their parts from where they are. A folder in a home itself
+/// is given alone.
+fn with_its_parts(folder: PathBuf, home: &Path) -> PathBuf {
+    let is_one = folder.file_name().is_some_and(|name| name == "bin" || name == "shims" || name == "sbin");
+    match folder.parent() {
+        Some(above) if is_one && !home.starts_with(above) && above.parent().is_some() => above.to_owned(),
+        _ => folder,
     }
 }
 

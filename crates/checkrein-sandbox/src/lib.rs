@@ -18,6 +18,7 @@ mod probe;
 mod prove;
 mod reports;
 mod running;
+mod tree;
 mod unconfined;
 mod view;
 mod watch;

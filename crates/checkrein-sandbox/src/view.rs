@@ -6,11 +6,13 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use checkrein_contract::{Deed, Effect, EffectWord, Finding, Question, Run, Tree};
-use checkrein_gate::{CONTROL_FILES, FactSource, Grant};
+use checkrein_contract::{Deed, Effect, EffectWord, Run};
+use checkrein_gate::{CONTROL_FILES, Grant};
+use globset::GlobSet;
 
 use crate::host::{Host, shown};
 use crate::plan::{Node, NodeKind};
+use crate::tree;
 
 /// Neighbours of a file that is granted, at most: each is held by a mount of its own.
 const MOST_NEIGHBOURS: usize = 4_000;
@@ -43,12 +45,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// Why it can not be told what the view must hide.
-    pub(crate) async fn of(
-        grant: &'a Grant,
-        host: &'a Host,
-        facts: &dyn FactSource,
-        private: bool,
-    ) -> Result<Vec<Node>, String> {
+    pub(crate) fn of(grant: &'a Grant, host: &'a Host, private: bool) -> Result<Vec<Node>, String> {
         let root = PathBuf::from(&grant.place().root);
         let root = root.canonicalize().unwrap_or(root);
         let mut view = Self { grant, root, places: BTreeMap::new(), changed: BTreeSet::new(), whole: BTreeSet::new() };
@@ -72,7 +69,7 @@ impl<'a> View<'a> {
         for effect in grant.effects() {
             view.part(effect);
         }
-        view.hide_and_hold(facts).await?;
+        view.hide_and_hold()?;
         Ok(view.places.into_iter().map(|(at, (_, kind))| Node { at, kind }).collect())
     }
 
@@ -259,7 +256,7 @@ impl<'a> View<'a> {
     }
 
     /// Takes out what is given too much: secrets in trees that may be read, control files in trees that may be changed.
-    async fn hide_and_hold(&mut self, facts: &dyn FactSource) -> Result<(), String> {
+    fn hide_and_hold(&mut self) -> Result<(), String> {
         // A granted path is no neighbour of another one.
         let changed: Vec<PathBuf> = self.changed.iter().cloned().collect();
         for path in &changed {
@@ -275,11 +272,18 @@ impl<'a> View<'a> {
                 trees.insert(path.clone());
             }
         }
+        let sets = [self.patterns(EffectWord::Read)?, self.patterns(EffectWord::Write)?];
         for tree in trees {
-            self.hide(facts, &tree).await?;
-            let touches = |path: &str| below(path, &tree) || below(&tree, path);
-            if self.places.iter().any(|(path, (_, kind))| *kind == NodeKind::Write && touches(path)) {
-                self.hold(facts, &tree).await?;
+            let found = tree::walk(Path::new(&tree), &sets);
+            for (set, path) in found.matches {
+                if set == 0 { self.hide(&path) } else { self.hold(&path) }
+            }
+            // Whoever sees a socket can speak to it: only what may be changed may be spoken to.
+            for socket in found.sockets {
+                let innermost = socket.ancestors().find_map(|above| self.places.get(shown(above).as_str()));
+                if !innermost.is_some_and(|(_, kind)| *kind == NodeKind::Write) {
+                    self.put(&socket, Weight::Hidden, NodeKind::Hidden);
+                }
             }
         }
         let root = self.root.clone();
@@ -292,41 +296,25 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    fn patterns(&self, word: EffectWord) -> Result<GlobSet, String> {
+        tree::patterns(&self.grant.guarded(word)).ok_or_else(|| "a rule has a pattern that can not be read".to_owned())
+    }
+
     /// Hides what rules keep from being read, unless the call was granted that very path.
-    async fn hide(&mut self, facts: &dyn FactSource, tree: &str) -> Result<(), String> {
-        let granted = self.grant.effects().iter().filter(|effect| !matches!(effect, Effect::List { .. }));
-        let granted: BTreeSet<PathBuf> = granted.filter_map(Effect::path).map(|path| self.real(path)).collect();
-        for path in self.found(facts, tree, EffectWord::Read).await? {
-            // A link can not be covered: what it leads to is, if that is in the view at all.
-            let real = Path::new(&path).canonicalize().unwrap_or_else(|_| PathBuf::from(&path));
-            let kept = [path.as_str(), &shown(&real)].iter().any(|path| self.grant.is_kept_from_reading(path));
-            if kept && !granted.contains(&real) {
-                self.put(&real, Weight::Hidden, NodeKind::Hidden);
-            }
+    fn hide(&mut self, path: &Path) {
+        // A link can not be covered: what it leads to is, if that is in the view at all.
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let kept = [path, &real].iter().any(|path| self.grant.is_kept_from_reading(&shown(path)));
+        let mut effects = self.grant.effects().iter().filter(|effect| !matches!(effect, Effect::List { .. }));
+        if kept && !effects.any(|effect| effect.path().is_some_and(|path| self.real(path) == real)) {
+            self.put(&real, Weight::Hidden, NodeKind::Hidden);
         }
-        Ok(())
     }
 
     /// Holds what rules keep from being changed, unless the call was granted that very path.
-    async fn hold(&mut self, facts: &dyn FactSource, tree: &str) -> Result<(), String> {
-        for path in self.found(facts, tree, EffectWord::Write).await? {
-            let path = Path::new(&path);
-            if !path.is_symlink() && !self.changed.contains(path) && self.grant.is_kept_from_writing(&shown(path)) {
-                self.put(path, Weight::Held, NodeKind::Read);
-            }
-        }
-        Ok(())
-    }
-
-    /// What of a tree the rules speak of.
-    async fn found(&self, facts: &dyn FactSource, tree: &str, word: EffectWord) -> Result<Vec<String>, String> {
-        let patterns = self.grant.guarded(word);
-        let question = Question::Holds { tree: Tree { root: tree.to_owned(), ..Tree::default() }, patterns };
-        match facts.answer(&question).await {
-            Some(Finding::List(files)) => Ok(files),
-            Some(Finding::Text(_)) | None => Err(format!(
-                "what must be hidden in {tree} can not be told: there is too much in it, or a part can not be read"
-            )),
+    fn hold(&mut self, path: &Path) {
+        if !path.is_symlink() && !self.changed.contains(path) && self.grant.is_kept_from_writing(&shown(path)) {
+            self.put(path, Weight::Held, NodeKind::Read);
         }
     }
 }

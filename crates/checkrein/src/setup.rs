@@ -267,8 +267,6 @@ impl Harness {
             launcher,
             env: self.environment.clone(),
             home: self.person_home.clone(),
-            // What a tree holds does not depend on when the session began.
-            facts: Arc::new(HostFacts::since(0)),
             without: Vec::new(),
         }))
     }

@@ -64,6 +64,9 @@ const REFUSED: &[i64] = &[
     libc::SYS_fanotify_init,
     libc::SYS_lookup_dcookie,
     libc::SYS_nfsservctl,
+    QUOTACTL_FD,
+    PROCESS_MRELEASE,
+    OPEN_TREE_ATTR,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_iopl,
     #[cfg(target_arch = "x86_64")]
@@ -77,7 +80,16 @@ const REFUSED: &[i64] = &[
 ];
 /// Calls that answer "there is no such call", since programs then do without: what they would pass lies in memory, where
 /// no filter looks.
-const ABSENT: &[i64] = &[libc::SYS_clone3];
+const ABSENT: &[i64] = &[libc::SYS_clone3, SETXATTRAT, REMOVEXATTRAT, FILE_SETATTR];
+/// Calls that the library has no names for yet; their numbers are the same on every machine.
+const QUOTACTL_FD: i64 = 443;
+const PROCESS_MRELEASE: i64 = 448;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
+/// The newest call that was looked at for these lists. What comes after it is "no such call" until it was.
+const NEWEST: u32 = 470;
 /// Flags of `clone` for new namespaces.
 const NEW_SPACES: &[i32] = &[
     libc::CLONE_NEWUSER,
@@ -201,7 +213,6 @@ pub(super) fn refusals(layers: Layers) -> Result<Vec<BpfProgram>> {
         compile(refused, SeccompAction::Errno(libc::EPERM.cast_unsigned()))?,
         compile(absent, SeccompAction::Errno(libc::ENOSYS.cast_unsigned()))?,
     ];
-    #[cfg(target_arch = "x86_64")]
     programs.push(other_numbers());
     // The last one installed is asked first; all are asked, and the strictest answer counts.
     programs.reverse();
@@ -239,18 +250,17 @@ fn compile(rules: Rules, hit: SeccompAction) -> Result<BpfProgram> {
     SeccompFilter::new(rules, SeccompAction::Allow, hit, machine).and_then(BpfProgram::try_from).map_err(Error::other)
 }
 
-/// On x86-64 every call has a second number, for programs with short pointers. None of ours may come by it.
-#[cfg(target_arch = "x86_64")]
+/// Calls newer than these lists are not there. On x86-64 every call also has a second, high number, for programs with
+/// short pointers: none of ours may come by it.
 fn other_numbers() -> BpfProgram {
     const LOAD: u16 = 0x20;
-    const AT_LEAST: u16 = 0x35;
-    const X32: u32 = 0x4000_0000;
+    const GREATER: u16 = 0x25;
     const SECCOMP_RET_ALLOW: u32 = 0x7fff_0000;
     const SECCOMP_RET_ERRNO: u32 = 0x0005_0000;
     let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     vec![
         step(LOAD, 0, 0, 0),
-        step(AT_LEAST, 0, 1, X32),
+        step(GREATER, 0, 1, NEWEST),
         step(RETURN, 0, 0, SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned()),
         step(RETURN, 0, 0, SECCOMP_RET_ALLOW),
     ]

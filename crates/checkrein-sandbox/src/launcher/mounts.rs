@@ -107,7 +107,12 @@ fn put(node: &Node, plan: &Plan) -> Result<()> {
 
 /// The host's own, with everything that is mounted below it.
 fn bind(path: &str, at: &Path, attributes: u64) -> Result<()> {
-    let from = straight(&host(path))?;
+    let from = match straight(&host(path)) {
+        Ok(from) => from,
+        // Gone since the view was made: then it is not there.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
     let mount = open_tree(&from, "", CLONE | OpenTreeFlags::AT_EMPTY_PATH | OpenTreeFlags::AT_RECURSIVE)?;
     raw::set_mount(mount.as_fd(), attributes, true)?;
     let is_folder = FileType::from_raw_mode(rustix::fs::fstat(&from)?.st_mode) == FileType::Directory;

@@ -8,7 +8,6 @@ use libtest_mimic::{Failed, Trial};
 use tokio_util::sync::CancellationToken;
 
 use crate::attempt::Grant;
-use crate::facts::Looked;
 use crate::gate;
 use crate::tool::Ended;
 use crate::user::Launcher;
@@ -31,7 +30,6 @@ impl Inside {
                 ("HOME".to_owned(), world.home.to_string_lossy().into_owned()),
             ],
             home: world.home.clone(),
-            facts: Arc::new(Looked),
             without: Vec::new(),
         };
         Self { world, sandbox: Arc::new(Confined::new(settings)), cancel: CancellationToken::new() }

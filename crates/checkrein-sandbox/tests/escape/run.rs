@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::attempt::Attempt;
-use crate::facts::Looked;
 use crate::gate;
 use crate::world::{PATH, World};
 
@@ -153,13 +152,7 @@ fn sandbox(order: &Order, world: &World, without: Option<&[Layer]>) -> Arc<dyn S
 }
 
 fn settings(order: &Order, world: &World, env: Vec<(String, String)>, without: &[Layer]) -> Settings {
-    Settings {
-        launcher: order.launcher.clone(),
-        env,
-        home: world.home.clone(),
-        facts: Arc::new(Looked),
-        without: without.to_vec(),
-    }
+    Settings { launcher: order.launcher.clone(), env, home: world.home.clone(), without: without.to_vec() }
 }
 
 fn environment(order: &Order, world: &World) -> Vec<(String, String)> {

@@ -1,0 +1,78 @@
+//! What lies in a tree that is given: the files that rules speak of, and sockets. One walk finds both. What this user can
+//! not look into, no program of this user can either.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// What was found in a tree.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Files and links that match a pattern of each set, by its number.
+    pub(crate) matches: Vec<(usize, PathBuf)>,
+    pub(crate) sockets: Vec<PathBuf>,
+}
+
+/// Patterns as rules have them; `None` for one that can not be read, which no loaded rule has.
+pub(crate) fn patterns(patterns: &[String]) -> Option<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build().ok()?);
+    }
+    set.build().ok()
+}
+
+/// Walks a tree. A link is not followed: it counts by its own name, and by what it leads to.
+pub(crate) fn walk(top: &Path, sets: &[GlobSet]) -> Found {
+    let mut found = Found::default();
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_socket() {
+                found.sockets.push(path);
+                continue;
+            }
+            // A folder may be spoken of by its name as well as what lies in it.
+            let behind = if kind.is_symlink() { path.canonicalize().ok() } else { None };
+            for (number, set) in sets.iter().enumerate() {
+                let leads_there =
+                    behind.as_ref().is_some_and(|real| set.is_match(real) || set.is_match(real.join("-")));
+                if set.is_match(&path) || leads_there {
+                    found.matches.push((number, path.clone()));
+                }
+            }
+            if kind.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn files_links_and_sockets_are_found_and_what_can_not_be_read_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("a/b")).unwrap();
+        fs::write(top.join("a/b/.env"), "").unwrap();
+        symlink("b/.env", top.join("a/link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(top.join("a/socket")).unwrap();
+        fs::create_dir(top.join("closed")).unwrap();
+        fs::set_permissions(top.join("closed"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+        let mut found = walk(&top, &[patterns(&["**/.env".to_owned()]).unwrap()]);
+        found.matches.sort();
+        assert_eq!(found.matches, [(0, top.join("a/b/.env")), (0, top.join("a/link"))]);
+        assert_eq!(found.sockets, [top.join("a/socket")]);
+        fs::set_permissions(top.join("closed"), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+}
