@@ -4,8 +4,13 @@ use crate::cargo;
 use crate::workspace::Workspace;
 
 /// Package and benchmark.
-const BENCHES: &[(&str, &str)] =
-    &[("checkrein-policy", "decide"), ("checkrein-policy", "cases"), ("checkrein", "turn"), ("checkrein-cli", "start")];
+const BENCHES: &[(&str, &str)] = &[
+    ("checkrein-policy", "decide"),
+    ("checkrein-policy", "cases"),
+    ("checkrein-sandbox", "confined"),
+    ("checkrein", "turn"),
+    ("checkrein-cli", "start"),
+];
 
 /// Runs all benchmarks that are there; one that is missing is an error at the end.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
