@@ -37,6 +37,8 @@ pub(crate) struct View<'a> {
     changed: BTreeSet<PathBuf>,
     /// Folders that may be changed with all that is in them.
     whole: BTreeSet<PathBuf>,
+    /// Folders that are given for the sake of a path in them, and otherwise are not.
+    opened: BTreeSet<PathBuf>,
 }
 
 impl<'a> View<'a> {
@@ -48,7 +50,14 @@ impl<'a> View<'a> {
     pub(crate) fn of(grant: &'a Grant, host: &'a Host, private: bool) -> Result<Vec<Node>, String> {
         let root = PathBuf::from(&grant.place().root);
         let root = root.canonicalize().unwrap_or(root);
-        let mut view = Self { grant, root, places: BTreeMap::new(), changed: BTreeSet::new(), whole: BTreeSet::new() };
+        let mut view = Self {
+            grant,
+            root,
+            places: BTreeMap::new(),
+            changed: BTreeSet::new(),
+            whole: BTreeSet::new(),
+            opened: BTreeSet::new(),
+        };
         if private {
             for folder in TEMPORARY.iter().map(PathBuf::from).chain([host.home.clone()]) {
                 if folder.is_dir() && folder.parent().is_some() && !folder.is_symlink() {
@@ -222,6 +231,16 @@ impl<'a> View<'a> {
         self.put(folder, Weight::Changed, NodeKind::Write);
     }
 
+    /// Whether a folder may be read apart from what is changed in it.
+    fn is_given(&self, folder: &Path) -> bool {
+        if folder.starts_with(&self.root) {
+            return true;
+        }
+        let mut above = folder.ancestors().filter(|above| !self.opened.contains(*above));
+        let innermost = above.find_map(|above| self.places.get(shown(above).as_str()));
+        matches!(innermost, Some((_, NodeKind::Read | NodeKind::Write | NodeKind::Layered)))
+    }
+
     /// Gives one path to be made, changed, replaced or removed: its folder is given, and what else is in there is held.
     fn change_one(&mut self, real: &Path) {
         if real.starts_with("/dev") || real.starts_with("/proc") {
@@ -242,14 +261,17 @@ impl<'a> View<'a> {
             }
             return;
         }
+        let neighbours_are_given = self.is_given(folder);
+        self.opened.insert(folder.to_owned());
         self.put(folder, Weight::Changed, NodeKind::Write);
         for entry in entries {
             let (path, kind) = (entry.path(), entry.file_type());
             if kind.as_ref().is_ok_and(fs::FileType::is_symlink) || self.places.contains_key(shown(&path).as_str()) {
                 continue;
             }
-            // A socket that can be seen can be connected to, whoever may write.
-            let hidden = kind.is_ok_and(|kind| kind.is_socket());
+            // A socket that can be seen can be connected to, whoever may write. And where nothing but this one path was
+            // granted, the neighbours are none of the call's business.
+            let hidden = !neighbours_are_given || kind.is_ok_and(|kind| kind.is_socket());
             let kind = if hidden { NodeKind::Hidden } else { NodeKind::Read };
             self.put(&path, Weight::Named, kind);
         }
@@ -268,7 +290,8 @@ impl<'a> View<'a> {
         let below = |path: &str, above: &str| Path::new(path).starts_with(above);
         for (path, (weight, kind)) in &self.places {
             let granted = *weight >= Weight::Named && matches!(kind, NodeKind::Read | NodeKind::Write);
-            if granted && Path::new(path).is_dir() && !trees.iter().any(|tree| below(path, tree)) {
+            let walked = granted && (self.is_given(Path::new(path)) || !self.opened.contains(Path::new(path)));
+            if walked && Path::new(path).is_dir() && !trees.iter().any(|tree| below(path, tree)) {
                 trees.insert(path.clone());
             }
         }
