@@ -18,10 +18,10 @@ use crate::egress::{self, Told};
 use crate::environment;
 use crate::host::{Host, shown};
 use crate::launcher::WORD;
-use crate::plan::{Layer, Limits, Node, NodeKind, Plan, Report};
+use crate::plan::{Layer, Limits, Node, NodeKind, Plan, Report, innermost};
 use crate::probe::{Found, probe};
 use crate::reports::Reports;
-use crate::running::to_its_end;
+use crate::running::{to_its_end, unstarted};
 use crate::view::View;
 
 /// What the host brings.
@@ -123,8 +123,7 @@ impl Confined {
     /// A program that the host names may lie anywhere: it is given with its folder, where its parts are, unless that is
     /// the person's home or holds it.
     fn give_program(&self, view: &mut Vec<Node>, program: &Path) {
-        let innermost = view.iter().filter(|node| program.starts_with(&node.at)).max_by_key(|node| node.at.len());
-        if innermost.is_some_and(|node| matches!(node.kind, NodeKind::Read | NodeKind::Write | NodeKind::Layered)) {
+        if matches!(innermost(view, program), Some(NodeKind::Read | NodeKind::Write | NodeKind::Layered)) {
             return;
         }
         let folder = program.parent().filter(|folder| !self.host.home.starts_with(folder));
@@ -172,7 +171,11 @@ impl Confined {
                 Report::Killed(signal) if !told => (told, output.signal) = (true, Some(signal)),
                 Report::Exited(_) | Report::Killed(_) => {}
                 Report::Failed { reason, .. } => return Err(SandboxFailure::NotStarted { reason }),
-                Report::NotStarted { errno } => return Err(unstarted(plan, errno)),
+                Report::NotStarted { errno } => {
+                    let name = plan.argv.first().map_or("", String::as_str);
+                    let error = std::io::Error::from_raw_os_error(errno);
+                    return Err(unstarted(name, Some(Path::new(&plan.program)), &error));
+                }
             }
         }
         if !told && !output.timed_out && !output.cancelled {
@@ -215,19 +218,6 @@ async fn listen(reports: &mut Reports, plan: &Plan, grant: Option<&Grant>, told:
 
 /// The signal that nobody can ignore.
 const KILLED: i32 = 9;
-
-fn unstarted(plan: &Plan, errno: i32) -> SandboxFailure {
-    let name = plan.argv.first().cloned().unwrap_or_default();
-    let error = std::io::Error::from_raw_os_error(errno);
-    match error.kind() {
-        // The file is there, so it is what its first line asks for that is not.
-        std::io::ErrorKind::NotFound if Path::new(&plan.program).exists() => {
-            SandboxFailure::NotStarted { reason: format!("the interpreter of `{name}` is missing") }
-        }
-        std::io::ErrorKind::NotFound => SandboxFailure::NoProgram { program: name },
-        _ => SandboxFailure::NotStarted { reason: error.to_string() },
-    }
-}
 
 /// The program's file: named with a path from the working directory, else found on the search path.
 fn locate(spec: &mut CommandSpec, env: &[(String, String)]) -> Result<PathBuf, SandboxFailure> {

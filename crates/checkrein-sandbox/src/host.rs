@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::plan::NodeKind;
+use crate::plan::{Node, NodeKind};
 
 /// Folders of the system. A link among them stays one.
 const SYSTEM: &[&str] = &[
@@ -95,6 +95,11 @@ pub(crate) struct Host {
 }
 
 impl Host {
+    /// The places as a view that nothing was granted in.
+    pub(crate) fn view(&self) -> Vec<Node> {
+        self.places.iter().map(|(at, kind)| Node { at: at.clone(), kind: kind.clone() }).collect()
+    }
+
     /// Looks around. The environment is clean already.
     pub(crate) fn look(env: Vec<(String, String)>, home: &Path) -> Self {
         let mut places = BTreeMap::new();

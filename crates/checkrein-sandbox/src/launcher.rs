@@ -80,22 +80,17 @@ impl Reports {
     fn hand_over(&self, descriptor: &OwnedFd) -> std::io::Result<()> {
         let mut line = serde_json::to_vec(&Report::WayOut)?;
         line.push(b'\n');
-        hand_over(&self.0, &line, descriptor)
+        let descriptors = [descriptor.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&descriptors));
+        sendmsg(&self.0, &[IoSlice::new(&line)], &mut control, SendFlags::empty())?;
+        Ok(())
     }
 
     fn broken(&self, broken: Broken) {
         self.tell(&Report::Failed { layer: broken.layer, reason: broken.reason });
     }
-}
-
-/// Sends something that is open here along with some bytes.
-fn hand_over(to: &UnixStream, bytes: &[u8], descriptor: &OwnedFd) -> std::io::Result<()> {
-    let descriptors = [descriptor.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    control.push(SendAncillaryMessage::ScmRights(&descriptors));
-    sendmsg(to, &[IoSlice::new(bytes)], &mut control, SendFlags::empty())?;
-    Ok(())
 }
 
 fn begin() -> std::io::Result<()> {

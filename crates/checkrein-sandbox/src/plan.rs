@@ -2,6 +2,7 @@
 //! nothing; the harness makes a [`Plan`] from a grant, the launcher carries it out to the letter or not at all.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,12 @@ pub(crate) struct Node {
     /// Absolute real path without dot segments.
     pub(crate) at: String,
     pub(crate) kind: NodeKind,
+}
+
+/// What a view says of a path: the innermost place that holds it.
+pub(crate) fn innermost<'a>(view: &'a [Node], path: &Path) -> Option<&'a NodeKind> {
+    let holds = view.iter().filter(|node| path.starts_with(&node.at));
+    holds.max_by_key(|node| node.at.len()).map(|node| &node.kind)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,9 +195,10 @@ pub(crate) enum Report {
 impl Limits {
     /// What a program of a call with this time limit gets.
     ///
-    /// Half the machine's memory for one process, three quarters for all of a call, and a quarter for each private folder; files of up to 16 GiB, more
-    /// than a build makes; as many open files as servers usually set; 4,096 processes, some ten times what a parallel
-    /// build on a large machine has at once; processor time for every core throughout the call.
+    /// Half the machine's memory for one process, three quarters for all of a call, and a quarter for each private
+    /// folder; files of up to 16 GiB, more than a build makes; as many open files as servers usually set; 4,096 processes,
+    /// some ten times what a parallel build on a large machine has at once; processor time for every core throughout the
+    /// call.
     pub(crate) fn usual(seconds: u64) -> Self {
         let memory = memory_bytes().unwrap_or(8 << 30);
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);

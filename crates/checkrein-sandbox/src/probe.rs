@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::host::Host;
 use crate::launcher::WORD;
-use crate::plan::{Layer, Layers, Limits, Node, Plan, Report};
+use crate::plan::{Layer, Layers, Limits, Plan, Report};
 
 /// A layer that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,13 +119,12 @@ pub(crate) fn probe(launcher: &Path, host: &Host, without: &[Layer]) -> Found {
 
 fn trial(launcher: &Path, host: &Host, layers: Layers) -> std::io::Result<Vec<Report>> {
     let (ours, theirs) = UnixStream::pair()?;
-    let view = host.places.iter().map(|(at, kind)| Node { at: at.clone(), kind: kind.clone() }).collect();
     let plan = Plan {
         program: "/checkrein/no-such-program".to_owned(),
         argv: vec!["no-such-program".to_owned()],
         cwd: "/".to_owned(),
         env: Vec::new(),
-        view,
+        view: host.view(),
         limits: Limits::usual(1),
         layers,
         way_out: false,

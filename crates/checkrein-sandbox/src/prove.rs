@@ -170,8 +170,7 @@ impl Confined {
     /// Tries what must hold on this machine, in a folder made below this one and removed again.
     pub async fn prove(&self, below: &Path) -> Vec<Proof> {
         let untried = |why: &Error| {
-            let outcome = |_| Outcome::Untried(why.to_string());
-            TRIES.iter().map(|each| Proof { claim: each.claim, outcome: outcome(()) }).collect()
+            TRIES.iter().map(|each| Proof { claim: each.claim, outcome: Outcome::Untried(why.to_string()) }).collect()
         };
         if let Some(broken) = &self.found().broken {
             return untried(&Error::other(broken.clone()));
@@ -195,8 +194,7 @@ impl Confined {
     }
 
     fn plan_of(&self, ground: &Ground, each: &Try) -> Plan {
-        let mut view: Vec<Node> =
-            self.host.places.iter().map(|(at, kind)| Node { at: at.clone(), kind: kind.clone() }).collect();
+        let mut view = self.host.view();
         let project = ground.project();
         view.push(Node { at: shown(&project), kind: NodeKind::Write });
         view.push(Node { at: shown(&project.join(".env")), kind: NodeKind::Hidden });

@@ -1,10 +1,12 @@
 //! A started program until its end, whoever started it and how: streams, time limit, cancellation.
 
+use std::io::{Error, ErrorKind};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use checkrein_gate::{CommandSpec, RunOutput};
+use checkrein_gate::{CommandSpec, RunOutput, SandboxFailure};
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
@@ -35,5 +37,17 @@ pub(crate) async fn to_its_end(mut child: Child, spec: CommandSpec, cancel: &Can
         stderr: stderr.finish(),
         denied: Vec::new(),
         connected: Vec::new(),
+    }
+}
+
+/// Why a program could not be started, from the operating system's error. `file` is where it was found, if it was.
+pub(crate) fn unstarted(name: &str, file: Option<&Path>, error: &Error) -> SandboxFailure {
+    match (error.kind(), file) {
+        // The file is there, so it is what its first line asks for that is not.
+        (ErrorKind::NotFound, Some(file)) if file.exists() => {
+            SandboxFailure::NotStarted { reason: format!("the interpreter of `{name}` is missing") }
+        }
+        (ErrorKind::NotFound, _) => SandboxFailure::NoProgram { program: name.to_owned() },
+        _ => SandboxFailure::NotStarted { reason: error.to_string() },
     }
 }

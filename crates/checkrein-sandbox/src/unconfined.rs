@@ -1,7 +1,6 @@
 //! The backend that holds nothing back, and says so. It bounds time and memory, cleans the environment, and ends the
 //! whole group; it does not restrict files, network or processes.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -11,7 +10,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use crate::environment;
-use crate::running::to_its_end;
+use crate::running::{to_its_end, unstarted};
 
 /// Runs programs with the rights of this process. Needs a tokio runtime with I/O and time.
 ///
@@ -59,14 +58,7 @@ impl Unconfined {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        command.spawn().map_err(|error| match (error.kind(), located) {
-            // The file is there, so it is what its first line asks for that is not.
-            (ErrorKind::NotFound, Some(path)) if path.exists() => {
-                SandboxFailure::NotStarted { reason: format!("the interpreter of `{program}` is missing") }
-            }
-            (ErrorKind::NotFound, _) => SandboxFailure::NoProgram { program: program.clone() },
-            _ => SandboxFailure::NotStarted { reason: error.to_string() },
-        })
+        command.spawn().map_err(|error| unstarted(program, located.as_deref(), &error))
     }
 }
 

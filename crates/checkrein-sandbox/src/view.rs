@@ -93,6 +93,11 @@ impl<'a> View<'a> {
         PathBuf::from(self.grant.real_path(written))
     }
 
+    /// Where a path leads, or of a pattern the folder that all it matches lies in.
+    fn place(&self, path: &str, glob: bool) -> PathBuf {
+        if glob { fixed_part(path) } else { self.real(path) }
+    }
+
     fn whole(&mut self, effect: &Effect) {
         match effect {
             Effect::Write { path, glob: true, .. } | Effect::Delete { path, glob: true, .. } => {
@@ -121,7 +126,7 @@ impl<'a> View<'a> {
     fn part(&mut self, effect: &Effect) {
         match effect {
             Effect::Read { path, glob } => {
-                let real = if *glob { fixed_part(path) } else { self.real(path) };
+                let real = self.place(path, *glob);
                 self.read(&real, NodeKind::Read);
             }
             Effect::ReadTree(tree) => {
@@ -129,7 +134,7 @@ impl<'a> View<'a> {
                 self.read(&real, NodeKind::Read);
             }
             Effect::List { path, glob, .. } => {
-                let real = if *glob { fixed_part(path) } else { self.real(path) };
+                let real = self.place(path, *glob);
                 self.read(&real, NodeKind::List);
             }
             Effect::Write { path, glob: false, .. } | Effect::Delete { path, glob: false, .. } => {
@@ -137,7 +142,7 @@ impl<'a> View<'a> {
                 self.change_one(&real);
             }
             Effect::Metadata { path, glob } => {
-                let real = if *glob { fixed_part(path) } else { self.real(path) };
+                let real = self.place(path, *glob);
                 if real.exists() {
                     self.put(&real, Weight::Changed, NodeKind::Write);
                 }

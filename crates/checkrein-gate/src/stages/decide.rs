@@ -26,7 +26,7 @@ pub(crate) fn decide(
     if decision.verdict == Verdict::Allow
         && entry.tool.runs_programs(&call.args)
         && !scene.unconfined_allowed
-        && let Some(lack) = lack(enforcement, &effects, &facts, &kept(policy, scene.place))
+        && let Some(lack) = lack(enforcement, &effects, &facts, || kept(policy, scene.place))
     {
         let reason = format!("the rules allow it, but {lack} ({})", enforcement.words);
         if scene.confinement_required {
@@ -80,7 +80,12 @@ pub(crate) fn decide(
 }
 
 /// What of a grant can not be enforced here, in words.
-fn lack(enforcement: &Enforcement, effects: &[Effect], facts: &Facts, kept: &Question) -> Option<&'static str> {
+fn lack(
+    enforcement: &Enforcement,
+    effects: &[Effect],
+    facts: &Facts,
+    kept: impl Fn() -> Question,
+) -> Option<&'static str> {
     if !enforcement.confines {
         return Some("nothing here confines what runs");
     }
@@ -90,7 +95,7 @@ fn lack(enforcement: &Enforcement, effects: &[Effect], facts: &Facts, kept: &Que
     if enforcement.hides || !runs_code(effects) {
         return None;
     }
-    match facts.list(kept) {
+    match facts.list(&kept()) {
         Some([]) => None,
         Some(_) => Some("nothing here keeps secrets and control files of the project from the code that it runs"),
         None => Some("it can not be told what there is that must be kept from the code that it runs"),

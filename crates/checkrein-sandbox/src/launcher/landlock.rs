@@ -9,21 +9,16 @@ use landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 
-use super::Broken;
+use super::{Broken, raw};
 use crate::plan::{Layer, NodeKind, Plan};
 
 /// The newest version that is asked for: what later ones bring is not used.
 const NEWEST: i32 = 7;
 
-/// The version that this kernel has; 0 for none.
-pub(super) fn version() -> i32 {
-    // The library asks the kernel by itself, but does not tell.
-    super::raw::landlock_version()
-}
-
 /// Restricts this process and all that come from it. Gives the version used.
 pub(super) fn restrict(plan: &Plan) -> Result<i32, Broken> {
-    let version = version().min(NEWEST);
+    // The library asks the kernel by itself, but does not tell.
+    let version = raw::landlock_version().min(NEWEST);
     if version < 1 {
         return Err(broken("this kernel has none"));
     }

@@ -15,7 +15,7 @@ use rustix::process::{ForeignRawFd, Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getf
 
 use super::Reports;
 use super::raw::{self, Notice};
-use crate::plan::{Node, NodeKind, Plan, Report};
+use crate::plan::{Node, NodeKind, Plan, Report, innermost};
 
 /// Different refusals that are told of one run.
 const MOST_TOLD: usize = 64;
@@ -121,9 +121,8 @@ impl Notices {
             // Its own devices, and what the kernel shows of processes: the view decides there.
             return true;
         }
-        let holds = self.view.iter().filter(|node| path.starts_with(&node.at));
-        let innermost = holds.max_by_key(|node| node.at.len());
-        innermost.is_some_and(|node| matches!(node.kind, NodeKind::Write | NodeKind::Private | NodeKind::Layered))
+        let kind = innermost(&self.view, path);
+        matches!(kind, Some(NodeKind::Write | NodeKind::Private | NodeKind::Layered))
     }
 
     /// Whether something below this path is held or hidden, or may not come to be: moving a tree away, or another to its
