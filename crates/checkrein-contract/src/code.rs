@@ -135,6 +135,18 @@ codes! {
     /// The search pattern can not be read.
     SearchInvalidPattern = "SEARCH_INVALID_PATTERN",
 
+    // The web.
+    /// No page came: the name, the connection, the certificate or the transfer failed.
+    WebUnreachable = "WEB_UNREACHABLE",
+    /// The server answered that it did not go well.
+    WebStatus = "WEB_STATUS",
+    /// The server sends on to where this call may not go.
+    WebRedirect = "WEB_REDIRECT",
+    /// What came is no text.
+    WebNotText = "WEB_NOT_TEXT",
+    /// What comes is larger than the tool takes.
+    WebTooLarge = "WEB_TOO_LARGE",
+
     // Stops of a session.
     /// The model gave its answer, and every check passed.
     Done = "DONE",

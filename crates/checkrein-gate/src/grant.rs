@@ -95,15 +95,29 @@ impl Grant {
             Effect::Connect(named) => named.host == to.host && (named.port == to.port || named.port == 0),
             _ => false,
         });
+        self.may_go(to, judged, self.runs_code(), addresses)
+    }
+
+    /// Whether this call may ask this of a server: it was judged to the letter, or, where a server sends on to, the rules
+    /// alone allow it. `addresses` as for [`Grant::may_connect`].
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn may_fetch(&self, to: &Connect, addresses: &[IpAddr]) -> Result<(), String> {
+        let judged = self.effects.iter().any(|effect| matches!(effect, Effect::Connect(named) if named == to));
+        self.may_go(to.clone(), judged, true, addresses)
+    }
+
+    fn may_go(&self, to: Connect, judged: bool, by_rules: bool, addresses: &[IpAddr]) -> Result<(), String> {
         // What names this machine, or an address itself, is taken at its word.
-        let literal = host.parse::<IpAddr>().is_ok() || host == "localhost" || host.ends_with(".localhost");
+        let literal = to.host.parse::<IpAddr>().is_ok() || to.host == "localhost" || to.host.ends_with(".localhost");
         let mut facts = self.facts.clone();
         let found: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        facts.add(Question::Addresses { host: host.to_owned() }, Some(Finding::List(found)));
+        facts.add(Question::Addresses { host: to.host.clone() }, Some(Finding::List(found)));
         let foreseen = Foreseen { effects: vec![Effect::Connect(to)], ..Foreseen::default() };
         let verdict = decide(&self.policy, &foreseen, &facts).verdict;
         // A rule may speak of what the name means by now: its no counts, also after a person's yes.
-        let allowed = if judged { verdict != Verdict::Deny } else { self.runs_code() && verdict == Verdict::Allow };
+        let allowed = if judged { verdict != Verdict::Deny } else { by_rules && verdict == Verdict::Allow };
         if !allowed {
             return Err("it was not granted".to_owned());
         }

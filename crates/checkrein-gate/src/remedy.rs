@@ -10,23 +10,20 @@ use serde_json::json;
 pub fn remedy(code: Code) -> &'static str {
     match code {
         Code::Allowed | Code::NoEffect | Code::Done => "Nothing to do.",
-        Code::AskRule | Code::AskHook | Code::NeedsApproval => {
-            "A person decides: `checkrein approvals approve ID --by NAME`, then `checkrein resume SESSION`."
-        }
-        Code::AskNoRule => "A person decides; a rule in the policy would answer next time.",
-        Code::AskNotUnderstood => "Say it in plain words: name programs, options and paths instead of computing them.",
-        Code::AskRestsOn => "A person decides, since what this would run is not what the rule was written for.",
-        Code::AskUnconfined => "A person decides; or run with `--unconfined` where you trust the programs.",
-        Code::DeniedUnconfined => "Do without the program: this machine can not hold it to what was granted.",
+        Code::AskRule
+        | Code::AskHook
+        | Code::NeedsApproval
+        | Code::AskNoRule
+        | Code::AskNotUnderstood
+        | Code::AskRestsOn
+        | Code::AskUnconfined => ask_remedy(code),
         Code::NeedsInput => "Answer with `checkrein resume SESSION --answer TEXT`.",
-        Code::Denied => "Do not try it in other words. Reach the goal another way, or say what is missing.",
-        Code::DeniedByHook | Code::DeniedByGuard => {
-            "Do not repeat this call. Change what the reason names, or say in your answer what is missing."
-        }
-        Code::DeniedByPerson => {
-            "Do not ask again for the same thing. Follow the person's reason, or finish without it."
-        }
-        Code::DeniedUnattended => "Nobody can approve it now. Go on without it, and name it in your answer.",
+        Code::Denied
+        | Code::DeniedByHook
+        | Code::DeniedByGuard
+        | Code::DeniedByPerson
+        | Code::DeniedUnattended
+        | Code::DeniedUnconfined => denial_remedy(code),
         Code::UnknownTool => "Call one of the tools on offer, by its exact name.",
         Code::InvalidArgs => "Correct every listed field and call the tool again.",
         Code::SecretInArguments => {
@@ -66,6 +63,9 @@ pub fn remedy(code: Code) -> &'static str {
         | Code::EditEmpty
         | Code::ReadPastEnd
         | Code::SearchInvalidPattern => file_remedy(code),
+        Code::WebUnreachable | Code::WebStatus | Code::WebRedirect | Code::WebNotText | Code::WebTooLarge => {
+            web_remedy(code)
+        }
         Code::StoppedOnDeny
         | Code::StoppedOnError
         | Code::BudgetExhausted
@@ -112,6 +112,42 @@ fn file_remedy(code: Code) -> &'static str {
         Code::EditEmpty => "Give an `old` that is not empty and a `new` that differs from it.",
         Code::ReadPastEnd => "Use an offset within the file.",
         Code::SearchInvalidPattern => "Correct the pattern; escape special characters to search for them.",
+        _ => "Read the message, correct the cause, then call again.",
+    }
+}
+
+/// What a person decides, and what would answer in the person's place.
+fn ask_remedy(code: Code) -> &'static str {
+    match code {
+        Code::AskNoRule => "A person decides; a rule in the policy would answer next time.",
+        Code::AskNotUnderstood => "Say it in plain words: name programs, options and paths instead of computing them.",
+        Code::AskRestsOn => "A person decides, since what this would run is not what the rule was written for.",
+        Code::AskUnconfined => "A person decides; or run with `--unconfined` where you trust the programs.",
+        _ => "A person decides: `checkrein approvals approve ID --by NAME`, then `checkrein resume SESSION`.",
+    }
+}
+
+/// What helps a model that was refused.
+fn denial_remedy(code: Code) -> &'static str {
+    match code {
+        Code::DeniedUnconfined => "Do without the program: this machine can not hold it to what was granted.",
+        Code::Denied => "Do not try it in other words. Reach the goal another way, or say what is missing.",
+        Code::DeniedByPerson => {
+            "Do not ask again for the same thing. Follow the person's reason, or finish without it."
+        }
+        Code::DeniedUnattended => "Nobody can approve it now. Go on without it, and name it in your answer.",
+        _ => "Do not repeat this call. Change what the reason names, or say in your answer what is missing.",
+    }
+}
+
+/// What helps with pages of the web.
+fn web_remedy(code: Code) -> &'static str {
+    match code {
+        Code::WebUnreachable => "Check the address; if it is right, the page can not be had now. Go on without it.",
+        Code::WebStatus => "Check the address, or look for the page from the site's start.",
+        Code::WebRedirect => "Fetch the address that the message names; it is judged by itself.",
+        Code::WebNotText => "This tool shows text only. Look for a page that says it in words.",
+        Code::WebTooLarge => "Fetch a smaller part of it, such as one page or one file.",
         _ => "Read the message, correct the cause, then call again.",
     }
 }

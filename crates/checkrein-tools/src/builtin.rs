@@ -7,6 +7,7 @@ mod grep;
 mod read;
 mod todo;
 mod verify;
+mod web_fetch;
 mod write;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub fn with_examples(models: &Models) -> Vec<(Arc<dyn AnyTool>, Vec<Value>)> {
         entry(grep::Grep),
         entry(read::Read),
         entry(todo::Todo),
+        entry(web_fetch::WebFetch),
         entry(write::Write),
     ]
 }
@@ -99,6 +101,7 @@ mod tests {
         check::<read::Read>();
         check::<todo::Todo>();
         check::<verify::Verify>();
+        check::<web_fetch::WebFetch>();
         check::<write::Write>();
     }
 }

@@ -21,6 +21,7 @@ mod program;
 mod replacing;
 mod search;
 mod walk;
+mod web;
 
 pub use builtin::{builtin, builtin_names, verify, with_examples};
 pub use command::CommandTool;

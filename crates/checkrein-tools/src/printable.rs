@@ -65,6 +65,18 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
+/// A whole text, with its line breaks as they are in files of this system.
+pub(crate) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if !(c == '\r' && chars.peek() == Some(&'\n')) {
+            push(&mut out, c);
+        }
+    }
+    out
+}
+
 fn push(text: &mut String, c: char) {
     match c {
         '\n' | '\t' => text.push(c),

@@ -6,6 +6,7 @@ use checkrein_gate::{AnyTool, Concurrency};
 use serde_json::{Value, json};
 
 use crate::support::{World, next_call};
+use crate::web::{Server, answer};
 
 fn each(mut check: impl FnMut(&dyn AnyTool, &Value)) {
     for (tool, examples) in checkrein_tools::with_examples(checkrein_policy::Models::built_in()) {
@@ -109,7 +110,7 @@ fn definitions_are_fit_for_models() {
     });
     names.dedup();
     assert_eq!(names, checkrein_tools::builtin_names());
-    assert_eq!(names, ["bash", "edit", "glob", "grep", "read", "todo", "write"]);
+    assert_eq!(names, ["bash", "edit", "glob", "grep", "read", "todo", "web_fetch", "write"]);
 }
 
 /// Shows R24, R29, R30: three fields of a definition reach a model, and the harness's own tool none.
@@ -117,7 +118,7 @@ fn definitions_are_fit_for_models() {
 fn models_are_told_three_fields() {
     let world = World::new();
     let specs = world.registry().specs();
-    assert_eq!(specs.len(), 7, "`verify` is not on offer");
+    assert_eq!(specs.len(), 8, "`verify` is not on offer");
     for spec in specs {
         let value = serde_json::to_value(&spec).unwrap();
         let keys: Vec<_> = value.as_object().unwrap().keys().collect();
@@ -125,14 +126,20 @@ fn models_are_told_three_fields() {
     }
 }
 
-/// Shows R136, R137: what says nothing is exclusive and never repeated, and only reading one file may overlap.
+/// Shows R136, R137: what says nothing is exclusive and never repeated, and only reading one file or page may overlap.
 #[test]
 fn the_strictest_answer_is_the_default() {
     each(|tool, example| {
         let name = tool.definition().name.as_str();
         let pure = ["glob", "grep", "read", "todo"].contains(&name);
-        assert_eq!(tool.kind(example), if pure { CallKind::Pure } else { CallKind::Once }, "{name}");
-        assert_eq!(tool.concurrency(example) == Concurrency::Parallel, name == "read", "{name}");
+        let kind = match name {
+            _ if pure => CallKind::Pure,
+            "web_fetch" => CallKind::Idempotent,
+            _ => CallKind::Once,
+        };
+        assert_eq!(tool.kind(example), kind, "{name}");
+        let parallel = tool.concurrency(example) == Concurrency::Parallel;
+        assert_eq!(parallel, ["read", "web_fetch"].contains(&name), "{name}");
         assert_eq!(tool.kind(&json!({"no": "fit"})), CallKind::Once, "{name}");
         assert_eq!(tool.concurrency(&json!({"no": "fit"})), Concurrency::Exclusive, "{name}");
         assert!(tool.timeout_ms(example) > 0);
@@ -182,6 +189,11 @@ fn oversized(world: &World, tool: &str) -> Vec<(Value, &'static str)> {
                 (json!({"command": print}), "36000 of 100000 bytes"),
                 (json!({"command": format!("({print}) >&2")}), "36000 of 100000 bytes"),
             ]
+        }
+        "web_fetch" => {
+            let head = "Content-Type: text/plain\r\n";
+            let server = Server::new(move |_| answer("200 OK", head, "\u{e9}\n".repeat(30_000).as_bytes()));
+            vec![(json!({"url": server.url("/")}), "of 90000 bytes")]
         }
         "shop" => vec![(json!({}), "24004 bytes left out here")],
         "verify" => vec![(json!({"run": ["bash", "-c", "seq 2000; exit 1"]}), "4893 of 8893 bytes")],

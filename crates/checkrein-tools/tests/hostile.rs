@@ -28,6 +28,8 @@ fn calls(world: &World, tool: &str) -> Vec<Value> {
         "bash" => vec![json!({"command": "cat hostile.txt"}), json!({"command": "cat hostile.txt >&2; ls; exit 3"})],
         "edit" => vec![json!({"file_path": "hostile.txt", "edits": [{"old_string": text(), "new_string": "x"}]})],
         "write" => vec![json!({"file_path": text(), "content": text()})],
+        // Nothing listens there; `web shown` has a hostile page.
+        "web_fetch" => vec![json!({"url": "http://127.0.0.1:9/\u{202e}\u{9b}"})],
         "todo" => vec![json!({"items": [{"text": text()}]})],
         "verify" => vec![json!({"run": ["cat", "hostile.txt", "none"]})],
         "shop" => vec![json!({})],

@@ -77,10 +77,15 @@ pub(crate) struct World {
 impl World {
     /// The built-in tools, and the harness's own.
     pub(crate) fn new() -> Self {
-        Self::with(None)
+        Self::with(None, "")
     }
 
-    fn with(manifest: Option<Manifest>) -> Self {
+    /// The same, with rules besides.
+    pub(crate) fn with_rules(rules: &str) -> Self {
+        Self::with(None, rules)
+    }
+
+    fn with(manifest: Option<Manifest>, rules: &str) -> Self {
         // Not below /tmp, wherever this repository is: the floor lets that be written.
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -104,7 +109,7 @@ impl World {
         let mut world = checkrein_testkit::World::new(registry, "version = 1\n", place.clone());
         let variables = Variables::new(&place, &Identity::default()).with("spill", &text("spill"));
         let env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LC_ALL", "C.UTF-8")];
-        world.gate.policy = Arc::new(policy(POLICY, &variables));
+        world.gate.policy = Arc::new(policy(&format!("{POLICY}\n{rules}"), &variables));
         world.gate.hooks.push(Arc::clone(&value) as Arc<dyn Hook>);
         world.gate.facts = Arc::new(HostFacts::default());
         world.gate.sandbox =
@@ -118,7 +123,7 @@ impl World {
 
     /// With one command tool more, from its manifest. Programs written as `./NAME` are in [`World::task`].
     pub(crate) fn with_command(manifest: &str) -> Self {
-        Self::with(Some(Manifest::load(Source { file: "tool.toml", text: manifest }).unwrap()))
+        Self::with(Some(Manifest::load(Source { file: "tool.toml", text: manifest }).unwrap()), "")
     }
 
     /// Stops the calls from now on.

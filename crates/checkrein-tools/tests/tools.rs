@@ -11,3 +11,4 @@ mod read;
 mod search;
 mod shown;
 mod verify;
+mod web;

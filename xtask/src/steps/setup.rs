@@ -61,6 +61,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("ninja", "ninja-build"),
     ("node", "nodejs"),
     ("npm", "npm"),
+    ("openssl", "openssl"),
     ("parallel", "parallel"),
     ("patch", "patch"),
     ("ping", "iputils-ping"),

@@ -8,6 +8,7 @@ use cargo_metadata::{DependencyKind, Metadata};
 
 use super::{House, Report, Violation};
 use crate::cargo;
+use crate::rust::Source;
 
 /// What one crate of ours may have in its tree. Features are off, so that this is the least a user can get.
 struct Tree {
@@ -99,7 +100,7 @@ const OUTWARD: &[&str] = &[
     "agent-client-protocol",
 ];
 
-/// Crates that speak HTTP to others, or to models. Only one crate of ours may name one.
+/// Crates that speak HTTP to others, or to models. Only one crate of ours may name one, besides [`PAGES`].
 const CLIENTS: &[&str] = &[
     "hyper",
     "hyper-util",
@@ -124,6 +125,10 @@ const CLIENTS: &[&str] = &[
 ];
 const SPEAKS_TO_MODELS: &str = "checkrein-providers";
 
+/// Pages of the web, for models to read: who may name which client, and the one file that may use it. Each request goes
+/// to what a call was granted, so nothing can be asked of a model there that no rule has seen.
+const PAGES: (&str, &str, &str) = ("checkrein-tools", "reqwest", "crates/checkrein-tools/src/web.rs");
+
 const TABLE: &str = "the tables in xtask/src/tidy/trees.rs";
 
 pub(super) fn check(house: &House<'_>) -> Result<Report, String> {
@@ -140,6 +145,7 @@ pub(super) fn check(house: &House<'_>) -> Result<Report, String> {
         sizes.push(format!("{} {size} of {}", tree.package, tree.below - 1));
     }
     violations.extend(clients(&direct(&cargo::metadata(house.workspace)?)));
+    violations.extend(house.sources.iter().filter_map(strays));
     Ok(Report::new(violations, format!("crates in the trees: {}", sizes.join(", "))))
 }
 
@@ -182,7 +188,8 @@ fn direct(metadata: &Metadata) -> Vec<(String, String)> {
 }
 
 fn clients(direct: &[(String, String)]) -> Vec<Violation> {
-    let wrong = direct.iter().filter(|(from, to)| from != SPEAKS_TO_MODELS && CLIENTS.contains(&to.as_str()));
+    let may = |from: &str, to: &str| from == SPEAKS_TO_MODELS || (from, to) == (PAGES.0, PAGES.1);
+    let wrong = direct.iter().filter(|(from, to)| CLIENTS.contains(&to.as_str()) && !may(from, to));
     wrong
         .map(|(from, to)| {
             let what = format!("`{from}` depends on the HTTP client `{to}`");
@@ -190,6 +197,15 @@ fn clients(direct: &[(String, String)]) -> Vec<Violation> {
             Violation::new(&format!("crates/{from}/Cargo.toml"), 1, what, mend)
         })
         .collect()
+}
+
+/// The client of pages in another file than theirs.
+fn strays(source: &Source) -> Option<Violation> {
+    let (package, client, file) = PAGES;
+    let elsewhere = source.path.starts_with(&format!("crates/{package}/src/")) && source.path != file;
+    let line = source.code.lines().position(|line| line.contains(client)).filter(|_| elsewhere)?;
+    let mend = format!("only {file} speaks to servers; use what it offers");
+    Some(Violation::new(&source.path, line + 1, format!("it uses the HTTP client `{client}`"), mend))
 }
 
 #[cfg(test)]
@@ -241,7 +257,16 @@ mod tests {
     #[test]
     fn only_the_providers_crate_may_name_a_client() {
         let pair = |from: &str| (from.to_owned(), "reqwest".to_owned());
-        assert!(clients(&[pair("checkrein-providers")]).is_empty());
-        assert_eq!(clients(&[pair("checkrein-tools")]).len(), 1);
+        assert!(clients(&[pair("checkrein-providers"), pair("checkrein-tools")]).is_empty());
+        assert_eq!(clients(&[pair("checkrein-gate"), pair("checkrein")]).len(), 2);
+        assert_eq!(clients(&[("checkrein-tools".to_owned(), "hyper".to_owned())]).len(), 1);
+    }
+
+    #[test]
+    fn pages_are_fetched_in_one_file() {
+        let source = |path: &str| Source::new(path, "//! A.\n\nuse reqwest::Client;\n".to_owned());
+        assert!(strays(&source("crates/checkrein-tools/src/web.rs")).is_none());
+        assert!(strays(&source("crates/checkrein-providers/src/a.rs")).is_none());
+        assert_eq!(strays(&source("crates/checkrein-tools/src/builtin/bash.rs")).unwrap().line, 3);
     }
 }

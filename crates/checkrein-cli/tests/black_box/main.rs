@@ -18,4 +18,5 @@ mod pauses;
 mod places;
 mod policy;
 mod terminal;
+mod web;
 mod words;

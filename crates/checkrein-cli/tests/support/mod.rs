@@ -87,11 +87,7 @@ impl Desk {
 
     /// Runs a task as JSON lines.
     pub(crate) fn json<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Lines {
-        let mut command = self.command(arguments);
-        command.arg("--json");
-        let ended = ended(command.output().expect("the binary starts"));
-        let lines = ended.out.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
-        Lines { ended, lines }
+        Lines::of_command(&mut self.command(arguments))
     }
 
     /// Writes a task folder called `task` with this script and policy, and whatever else is given for task.toml.
@@ -121,6 +117,13 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
+    /// Runs this command to its end, with `--json`.
+    pub(crate) fn of_command(command: &mut Command) -> Self {
+        let ended = ended(command.arg("--json").output().expect("the binary starts"));
+        let lines = ended.out.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
+        Self { ended, lines }
+    }
+
     /// The last line.
     pub(crate) fn outcome(&self) -> &Value {
         self.lines.last().unwrap_or_else(|| panic!("no lines at all: {}", self.ended.err))
