@@ -22,6 +22,7 @@ mod message;
 mod opened;
 mod outcome;
 mod ports;
+mod secret;
 mod steering;
 
 pub use approval::{Answer, ApprovalRequest, ApprovalState};
@@ -45,4 +46,5 @@ pub use ports::{
     BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,
     StopReason, ToolChoice, Trimmed,
 };
+pub use secret::{is_secret_name, secrets_named, with_secrets};
 pub use steering::steers;

@@ -22,6 +22,8 @@ const DETECTORS: &[Detector] =
 
 /// What every marker begins with.
 const MARKER: &str = "[redacted:";
+/// What the sandbox leaves in the place of a secret that it filled in.
+const BY_VALUE: &str = "secret ";
 
 /// The text without what looks like a secret.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
@@ -70,7 +72,8 @@ pub(crate) fn holds_marker(value: &Value) -> bool {
 }
 
 fn text_holds_marker(text: &str) -> bool {
-    text.split(MARKER).skip(1).any(|rest| DETECTORS.iter().any(|d| rest.starts_with(d.name)))
+    let kinds = || DETECTORS.iter().map(|detector| detector.name).chain([BY_VALUE]);
+    text.split(MARKER).skip(1).any(|rest| kinds().any(|kind| rest.starts_with(kind)))
 }
 
 /// A text that comes in pieces: a piece is held back while it could still be the beginning of a secret.
@@ -127,9 +130,14 @@ mod tests {
 
     #[test]
     fn ordinary_text_is_left_alone() {
-        for text in
-            ["let token = next();", "password: <your password>", "sha256 of the file", "sk-learn", "key = value"]
-        {
+        for text in [
+            "let token = next();",
+            "password: <your password>",
+            "sha256 of the file",
+            "sk-learn",
+            "key = value",
+            "x ${secret:SHOP_TOKEN_1} y",
+        ] {
             assert_eq!(redact_text(text), text);
         }
     }

@@ -27,7 +27,7 @@ pub fn remedy(code: Code) -> &'static str {
         Code::UnknownTool => "Call one of the tools on offer, by its exact name.",
         Code::InvalidArgs => "Correct every listed field and call the tool again.",
         Code::SecretInArguments => {
-            "Write `${secret:NAME}` where the secret belongs; the harness fills it in for the program."
+            "Leave it out. In a `bash` command, `${secret:NAME}` stands for a secret that the task names; a person sets it."
         }
         Code::RepeatedFailure => "Do something else: this exact call failed before and will not be run again.",
         Code::ReplyTruncated => "Send a shorter reply, with fewer calls or smaller arguments.",

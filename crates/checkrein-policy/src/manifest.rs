@@ -8,7 +8,7 @@ mod patch;
 
 use std::collections::BTreeMap;
 
-use checkrein_contract::{CallKind, Effect, Foreseen, Identity};
+use checkrein_contract::{CallKind, Effect, Foreseen, Identity, is_secret_name};
 use checkrein_toml::{FileError, Source, Spanned};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -29,6 +29,8 @@ pub struct Manifest {
     pub description: String,
     /// The program and its arguments, as templates; absent for tools of others.
     pub argv: Option<Vec<String>>,
+    /// Variables of its environment. `${secret:NAME}` in a value stands for a secret, of which only the name is known.
+    pub env: BTreeMap<String, String>,
     /// Whether standard output is JSON (else text).
     pub json_output: bool,
     /// What may be repeated.
@@ -97,6 +99,8 @@ struct ManifestFile {
     description: String,
     argv: Option<Spanned<Vec<String>>>,
     #[serde(default)]
+    env: BTreeMap<Spanned<String>, String>,
+    #[serde(default)]
     output: Output,
     #[serde(default)]
     kind: CallKind,
@@ -108,6 +112,11 @@ struct ManifestFile {
     effects: Vec<Spanned<BTreeMap<String, Value>>>,
     #[serde(default)]
     params: BTreeMap<String, Spanned<Parameter>>,
+}
+
+/// Whether a task or a manifest may set this variable for its programs. The harness's own are not theirs.
+pub fn is_variable(name: &str) -> bool {
+    is_secret_name(name) && !name.starts_with("CHECKREIN_")
 }
 
 fn thirty() -> Spanned<u64> {
@@ -175,6 +184,12 @@ impl Manifest {
                 }
             }
         }
+        for name in file.env.keys() {
+            if file.argv.is_none() || !is_variable(name.get_ref()) {
+                let message = format!("`env` can not set `{}`", name.get_ref());
+                return Err(source.error(name.span().start, message));
+            }
+        }
         let mut effects = Vec::new();
         for effect in &file.effects {
             effects.push(read_effect(source, effect, file.argv.is_some(), &params)?);
@@ -184,6 +199,7 @@ impl Manifest {
             server: file.server,
             description: file.description,
             argv: file.argv.map(Spanned::into_inner),
+            env: file.env.into_iter().map(|(name, value)| (name.into_inner(), value)).collect(),
             json_output: file.output == Output::Json,
             kind: file.kind,
             timeout_s: file.timeout_s.into_inner(),
@@ -318,6 +334,7 @@ pub fn tools_of(source: Source<'_>) -> Result<Vec<Manifest>, FileError> {
             let effects: Result<_, _> =
                 tool.effects.iter().map(|effect| read_effect(source, effect, false, &BTreeMap::new())).collect();
             Ok(Manifest {
+                env: BTreeMap::new(),
                 name: tool.name,
                 server: None,
                 description: String::new(),

@@ -52,7 +52,7 @@ impl Bench {
     fn without(layers: &[Layer]) -> Self {
         Self::with(Arc::new(Confined::new(Settings {
             launcher: std::env::current_exe().expect("this bench"),
-            env: env(),
+            env: env().into(),
             home: "/home/user".into(),
             without: layers.to_vec(),
         })))

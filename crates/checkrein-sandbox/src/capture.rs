@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use checkrein_gate::Captured;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::scrub::{Pieces, Scrub};
+
 /// Bytes of one stream that a spill file takes. What comes after is counted and let go; the file is still named then,
 /// and a total above this says that it holds only the beginning. 64 MiB: a large build log, a small part of a disk.
 pub const MAX_SPILL_BYTES: u64 = 64 * 1024 * 1024;
@@ -23,6 +25,8 @@ pub(crate) struct Capture {
     tail: VecDeque<u8>,
     total: u64,
     spill: Spill,
+    /// `None` while a piece is taken apart.
+    secrets: Option<Pieces>,
 }
 
 enum Spill {
@@ -35,9 +39,10 @@ enum Spill {
 }
 
 impl Capture {
-    pub(crate) fn new(keep: usize, spill: Option<PathBuf>) -> Self {
+    /// Keeps the last `keep` bytes, without what must not come out.
+    pub(crate) fn new(keep: usize, spill: Option<PathBuf>, secrets: &Scrub) -> Self {
         let spill = spill.map_or(Spill::Off, Spill::Waiting);
-        Self { keep, tail: VecDeque::new(), total: 0, spill }
+        Self { keep, tail: VecDeque::new(), total: 0, spill, secrets: Some(secrets.stream()) }
     }
 
     /// Takes everything up to the end of the stream.
@@ -46,7 +51,15 @@ impl Capture {
         let mut buffer = vec![0; CHUNK];
         // A stream that can not be read any more has ended.
         while let Ok(count @ 1..) = stream.read(&mut buffer).await {
-            self.take(buffer.get(..count).unwrap_or_default());
+            self.scrubbed(|secrets, out| secrets.push(buffer.get(..count).unwrap_or_default(), out));
+        }
+        self.scrubbed(|secrets, out| secrets.finish(out));
+    }
+
+    fn scrubbed(&mut self, pass: impl FnOnce(&mut Pieces, &mut dyn FnMut(&[u8]))) {
+        if let Some(mut secrets) = self.secrets.take() {
+            pass(&mut secrets, &mut |bytes| self.take(bytes));
+            self.secrets = Some(secrets);
         }
     }
 
@@ -122,7 +135,7 @@ mod tests {
     use super::*;
 
     fn captured(keep: usize, spill: Option<PathBuf>, chunks: &[&[u8]]) -> Captured {
-        let mut capture = Capture::new(keep, spill);
+        let mut capture = Capture::new(keep, spill, &Scrub::default());
         chunks.iter().for_each(|chunk| capture.take(chunk));
         capture.finish()
     }
@@ -173,7 +186,7 @@ mod tests {
     fn a_spill_file_stops_growing_at_its_cap() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let mut capture = Capture::new(4, Some(path.clone()));
+        let mut capture = Capture::new(4, Some(path.clone()), &Scrub::default());
         let chunk = vec![b'x'; 1024 * 1024];
         for _ in 0..65 {
             capture.take(&chunk);

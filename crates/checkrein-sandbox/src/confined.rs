@@ -15,21 +15,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cgroup::Cgroups;
 use crate::egress::{self, Told};
-use crate::environment;
+use crate::environment::{self, Environment};
 use crate::host::{Host, shown};
 use crate::launcher::WORD;
 use crate::plan::{Layer, Limits, Node, NodeKind, Plan, Report, innermost};
 use crate::probe::{Found, probe};
 use crate::reports::Reports;
 use crate::running::{to_its_end, unstarted};
+use crate::scrub::Scrub;
 use crate::view::View;
 
 /// What the host brings.
 pub struct Settings {
     /// This very program, or another that calls [`launch_if_asked`](crate::launch_if_asked) first of all.
     pub launcher: PathBuf,
-    /// The host's environment; what is on the list of names that may pass is kept.
-    pub env: Vec<(String, String)>,
+    /// What programs find in their environment, and secrets for those that name them.
+    pub env: Environment,
     /// The person's home, whose things are not given.
     pub home: PathBuf,
     /// Layers to leave out, to see what the others hold. None, in earnest.
@@ -39,6 +40,7 @@ pub struct Settings {
 /// Runs programs confined to what their call was granted. Needs a tokio runtime with I/O and time.
 pub struct Confined {
     launcher: PathBuf,
+    env: Environment,
     pub(crate) host: Host,
     found: Found,
     cgroups: Cgroups,
@@ -48,10 +50,10 @@ pub struct Confined {
 impl Confined {
     /// Looks at the machine, and tries which layers hold here.
     pub fn new(settings: Settings) -> Self {
-        let host = Host::look(environment::clean(settings.env), &settings.home);
+        let host = Host::look(settings.env.plain.clone(), &settings.home);
         let found = probe(&settings.launcher, &host, &settings.without);
         let cgroups = Cgroups::look();
-        Self { launcher: settings.launcher, host, found, cgroups, limits: None }
+        Self { launcher: settings.launcher, env: settings.env, host, found, cgroups, limits: None }
     }
 
     /// With these limits in the place of the usual ones.
@@ -84,6 +86,7 @@ impl Confined {
         if let Some(broken) = &self.found.broken {
             return Err(not_started(broken.clone()));
         }
+        let secrets = self.env.fill(&mut spec.env)?;
         let mut env = environment::with(&self.host.env, &spec.env);
         let program = locate(&mut spec, &env)?;
         let cwd = spec.cwd.canonicalize().map_err(|error| {
@@ -115,7 +118,7 @@ impl Confined {
             layers,
             way_out,
         };
-        let output = self.carry_out(&plan, Some(approved.grant()), spec, cancel).await;
+        let output = self.carry_out(&plan, Some(approved.grant()), spec, &secrets, cancel).await;
         drop(temporary);
         output
     }
@@ -137,6 +140,7 @@ impl Confined {
         plan: &Plan,
         grant: Option<&Grant>,
         spec: CommandSpec,
+        secrets: &Scrub,
         cancel: &CancellationToken,
     ) -> Result<RunOutput, SandboxFailure> {
         let not_started =
@@ -156,7 +160,7 @@ impl Confined {
         drop(command);
         let told = Mutex::new(Told::default());
         let (mut output, reports) =
-            tokio::join!(to_its_end(child, spec, cancel), listen(&mut reports, plan, grant, &told));
+            tokio::join!(to_its_end(child, spec, secrets, cancel), listen(&mut reports, plan, grant, &told));
         drop(group);
         let outside = told.into_inner().unwrap_or_else(PoisonError::into_inner);
         (output.connected, output.denied) = (outside.connected, outside.denied);
@@ -184,6 +188,8 @@ impl Confined {
         if !told {
             output.signal = Some(KILLED);
         }
+        output.denied.iter_mut().for_each(|denial| secrets.text(&mut denial.target));
+        output.connected.iter_mut().for_each(|connected| secrets.text(&mut connected.host));
         Ok(output)
     }
 }

@@ -1,5 +1,13 @@
 //! The clean environment of programs: a short list of names that may pass. It reads no environment; the host brings it.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
+use checkrein_contract::with_secrets;
+use checkrein_gate::SandboxFailure;
+
+use crate::scrub::Scrub;
+
 /// Names that pass: who and where the person is, how text looks, and where tool chains live.
 const PASS: &[&str] = &[
     "CARGO_HOME",
@@ -41,9 +49,70 @@ const PASS_PREFIXES: &[&str] = &["LC_"];
 /// Parts of names that never pass, whatever the lists above say.
 const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSPHRASE", "CREDENTIAL"];
 
-/// What is left of the host's environment.
-pub(crate) fn clean(host: Vec<(String, String)>) -> Vec<(String, String)> {
-    host.into_iter().filter(|(name, _)| passes(name)).collect()
+/// What the variables of the host are called that hold secrets: this, and the secret's name.
+pub const SECRET_VARIABLE: &str = "CHECKREIN_SECRET_";
+/// Shortest secret, bytes. A shorter one would be found in any output, and taken out of it.
+const SHORTEST: usize = 6;
+
+/// What programs find in their environment, and the secrets that calls may name. Secrets are filled in for one call at
+/// a time and shown to nobody.
+#[derive(Clone, Default)]
+pub struct Environment {
+    pub(crate) plain: Vec<(String, String)>,
+    secrets: BTreeMap<String, String>,
+}
+
+impl From<Vec<(String, String)>> for Environment {
+    /// The host's environment: of its variables those on the list of names that may pass are kept, and as secrets those
+    /// whose names begin with [`SECRET_VARIABLE`].
+    fn from(host: Vec<(String, String)>) -> Self {
+        let (secrets, plain): (Vec<_>, Vec<_>) =
+            host.into_iter().partition(|(name, _)| name.starts_with(SECRET_VARIABLE));
+        let name = |name: String| name.get(SECRET_VARIABLE.len()..).unwrap_or_default().to_owned();
+        Self {
+            plain: plain.into_iter().filter(|(name, _)| passes(name)).collect(),
+            secrets: secrets.into_iter().map(|(variable, value)| (name(variable), value)).collect(),
+        }
+    }
+}
+
+impl Environment {
+    /// With these variables for every program.
+    #[must_use]
+    pub fn with(mut self, own: &BTreeMap<String, String>) -> Self {
+        self.plain.retain(|(name, _)| !own.contains_key(name));
+        self.plain.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self
+    }
+
+    /// The names of the secrets that there are.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.secrets.keys().map(String::as_str)
+    }
+
+    /// Fills in the secrets that the values name, and says what must not come out again.
+    pub(crate) fn fill(&self, added: &mut [(String, String)]) -> Result<Scrub, SandboxFailure> {
+        let mut used = BTreeMap::new();
+        for (_, value) in added {
+            *value = with_secrets(value, |name| {
+                let no_secret = |reason| SandboxFailure::NoSecret { name: name.to_owned(), reason };
+                let secret = self.secrets.get(name).ok_or_else(|| no_secret("has no value here"))?;
+                if secret.len() < SHORTEST {
+                    return Err(no_secret("is too short to be told from other text"));
+                }
+                used.insert(name.to_owned(), secret.clone());
+                Ok(secret.clone())
+            })?;
+        }
+        Scrub::new(&used)
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let secrets: Vec<&String> = self.secrets.keys().collect();
+        f.debug_struct("Environment").field("plain", &self.plain).field("secrets", &secrets).finish()
+    }
 }
 
 /// Variables that keep programs from writing where they need not.
@@ -69,6 +138,24 @@ fn passes(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_goes_to_the_call_that_names_it() {
+        let host = [("PATH", "/bin"), ("CHECKREIN_SECRET_SHOP", "hunter-2-hunter"), ("CHECKREIN_SECRET_PIN", "1234")];
+        let host: Vec<_> = host.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let environment = Environment::from(host);
+        assert_eq!(environment.plain, [("PATH".to_owned(), "/bin".to_owned())]);
+        assert!(!format!("{environment:?}").contains("hunter"));
+        let fill = |value: &str| {
+            let mut added = [("A".to_owned(), value.to_owned())];
+            environment.fill(&mut added).map(|_| std::mem::take(&mut added[0].1))
+        };
+        assert_eq!(fill("Bearer ${secret:SHOP}!").unwrap(), "Bearer hunter-2-hunter!");
+        assert_eq!(fill("${secret:SHOP} ${secret:SHOP}").unwrap(), "hunter-2-hunter hunter-2-hunter");
+        assert_eq!(fill("$SHOP ${secret:").unwrap(), "$SHOP ${secret:");
+        assert!(matches!(fill("${secret:NONE}"), Err(SandboxFailure::NoSecret { name, .. }) if name == "NONE"));
+        assert!(fill("${secret:PIN}").is_err(), "it could not be kept out of what is printed");
+    }
 
     #[test]
     fn only_listed_names_pass_and_never_a_secret() {

@@ -18,6 +18,7 @@ mod probe;
 mod prove;
 mod reports;
 mod running;
+mod scrub;
 mod tree;
 mod unconfined;
 mod view;
@@ -25,6 +26,7 @@ mod watch;
 
 pub use capture::MAX_SPILL_BYTES;
 pub use confined::{Confined, Settings};
+pub use environment::{Environment, SECRET_VARIABLE};
 pub use itself::{ask_itself, within};
 pub use launcher::launch_if_asked;
 pub use plan::{Layer, Limits};

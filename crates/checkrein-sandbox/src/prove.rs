@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::confined::Confined;
 use crate::host::shown;
 use crate::plan::{Limits, Node, NodeKind, Plan};
+use crate::scrub::Scrub;
 
 /// A thing that was tried, and how it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,7 +183,13 @@ impl Confined {
         let mut proofs = Vec::new();
         for each in TRIES {
             let outcome = match self
-                .carry_out(&self.plan_of(&ground, each), None, spec(&ground), &CancellationToken::new())
+                .carry_out(
+                    &self.plan_of(&ground, each),
+                    None,
+                    spec(&ground),
+                    &Scrub::default(),
+                    &CancellationToken::new(),
+                )
                 .await
             {
                 Ok(ran) => (each.seen)(&ground, &ran).map_or(Outcome::Held, Outcome::Failed),

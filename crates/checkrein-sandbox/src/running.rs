@@ -12,14 +12,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capture::Capture;
 use crate::group::Group;
+use crate::scrub::Scrub;
 use crate::watch::{Pumps, watch};
 
 /// Sees a program to its end. It leads its own process group, which is gone when this returns, or is dropped half way.
-pub(crate) async fn to_its_end(mut child: Child, spec: CommandSpec, cancel: &CancellationToken) -> RunOutput {
+/// What it prints comes without the call's secrets.
+pub(crate) async fn to_its_end(
+    mut child: Child,
+    spec: CommandSpec,
+    secrets: &Scrub,
+    cancel: &CancellationToken,
+) -> RunOutput {
     let group = Group::led_by(child.id());
     let (stdout_spill, stderr_spill) = spec.spill.unzip();
-    let mut stdout = Capture::new(spec.keep_bytes, stdout_spill);
-    let mut stderr = Capture::new(spec.keep_bytes, stderr_spill);
+    let mut stdout = Capture::new(spec.keep_bytes, stdout_spill, secrets);
+    let mut stderr = Capture::new(spec.keep_bytes, stderr_spill, secrets);
     let ended = {
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let mut reading = pin!(async {

@@ -9,7 +9,7 @@ use checkrein_gate::{Approved, CommandSpec, Enforcement, RunOutput, Sandbox, San
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
-use crate::environment;
+use crate::environment::Environment;
 use crate::running::{to_its_end, unstarted};
 
 /// Runs programs with the rights of this process. Needs a tokio runtime with I/O and time.
@@ -18,22 +18,23 @@ use crate::running::{to_its_end, unstarted};
 /// own. A whole stream that is longer than [`MAX_SPILL_BYTES`](crate::MAX_SPILL_BYTES) is spilled up to there.
 #[derive(Clone, Debug)]
 pub struct Unconfined {
-    env: Vec<(String, String)>,
+    env: Environment,
 }
 
 impl Unconfined {
     /// Takes the host's environment and keeps what is on the list of names that may pass; never a name that speaks of a
     /// key, token, secret, password, passphrase or credential.
-    pub fn new(env: Vec<(String, String)>) -> Self {
-        Self { env: environment::clean(env) }
+    pub fn new(env: impl Into<Environment>) -> Self {
+        Self { env: env.into() }
     }
 
-    async fn execute(&self, spec: CommandSpec, cancel: &CancellationToken) -> Result<RunOutput, SandboxFailure> {
+    async fn execute(&self, mut spec: CommandSpec, cancel: &CancellationToken) -> Result<RunOutput, SandboxFailure> {
         if cancel.is_cancelled() {
             return Ok(RunOutput { cancelled: true, ..RunOutput::default() });
         }
+        let secrets = self.env.fill(&mut spec.env)?;
         let child = self.spawn(&spec)?;
-        Ok(to_its_end(child, spec, cancel).await)
+        Ok(to_its_end(child, spec, &secrets, cancel).await)
     }
 
     fn spawn(&self, spec: &CommandSpec) -> Result<Child, SandboxFailure> {
@@ -51,7 +52,7 @@ impl Unconfined {
             .args(arguments)
             .current_dir(&spec.cwd)
             .env_clear()
-            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .envs(self.env.plain.iter().map(|(name, value)| (name, value)))
             .envs(spec.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

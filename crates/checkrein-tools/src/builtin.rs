@@ -16,10 +16,11 @@ use checkrein_gate::{AnyTool, Tool, Typed};
 use checkrein_policy::Models;
 use serde_json::Value;
 
-/// Every built-in tool with arguments that are valid for it. `models` say what programs do.
-pub fn with_examples(models: &Models) -> Vec<(Arc<dyn AnyTool>, Vec<Value>)> {
+/// Every built-in tool with arguments that are valid for it. `models` say what programs do; `secrets` are the names that
+/// a command line may name.
+pub fn with_examples(models: &Models, secrets: &[String]) -> Vec<(Arc<dyn AnyTool>, Vec<Value>)> {
     vec![
-        entry(bash::Bash { models: models.clone() }),
+        entry(bash::Bash { models: models.clone(), secrets: secrets.to_vec() }),
         entry(edit::Edit),
         entry(glob::Glob),
         entry(grep::Grep),
@@ -30,14 +31,15 @@ pub fn with_examples(models: &Models) -> Vec<(Arc<dyn AnyTool>, Vec<Value>)> {
     ]
 }
 
-/// Every built-in tool. `models` say what programs do.
-pub fn builtin(models: &Models) -> Vec<Arc<dyn AnyTool>> {
-    with_examples(models).into_iter().map(|(tool, _)| tool).collect()
+/// Every built-in tool; `models` and `secrets` as for [`with_examples`].
+pub fn builtin(models: &Models, secrets: &[String]) -> Vec<Arc<dyn AnyTool>> {
+    with_examples(models, secrets).into_iter().map(|(tool, _)| tool).collect()
 }
 
 /// The names of the built-in tools, sorted.
 pub fn builtin_names() -> Vec<String> {
-    let mut names: Vec<_> = builtin(Models::built_in()).iter().map(|tool| tool.definition().name.clone()).collect();
+    let mut names: Vec<_> =
+        builtin(Models::built_in(), &[]).iter().map(|tool| tool.definition().name.clone()).collect();
     names.sort_unstable();
     names
 }

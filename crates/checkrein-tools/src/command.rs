@@ -44,6 +44,7 @@ impl CommandTool {
             output: if manifest.json_output { json!({}) } else { json!({ "type": "string" }) },
             implementation: json!({
                 "argv": manifest.argv,
+                "env": manifest.env,
                 "kind": manifest.kind,
                 "timeout_s": manifest.timeout_s,
                 "folder": folder.to_string_lossy(),
@@ -73,7 +74,13 @@ impl CommandTool {
         Ok(CommandSpec {
             argv,
             cwd: context.place.root.clone().into(),
-            env: vec![(KEY.to_owned(), approved.key().as_str().to_owned())],
+            env: self
+                .manifest
+                .env
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .chain([(KEY.to_owned(), approved.key().as_str().to_owned())])
+                .collect(),
             timeout_ms: self.manifest.timeout_s.saturating_mul(1_000),
             keep_bytes: MAX_OUTPUT_BYTES,
             spill: None,

@@ -81,8 +81,9 @@ pub(crate) async fn run(
         Err(error) => {
             // The sandbox speaks to the operator, and may name folders of the host.
             let what = match &error {
-                SandboxFailure::NoProgram { .. } => "there is no such program here",
-                SandboxFailure::NotStarted { .. } => "the program could not be started",
+                SandboxFailure::NoProgram { .. } => "there is no such program here".to_owned(),
+                SandboxFailure::NoSecret { .. } => error.to_string(),
+                SandboxFailure::NotStarted { .. } => "the program could not be started".to_owned(),
             };
             Err(Failure::new(Code::SandboxUnavailable, what).because(error))
         }

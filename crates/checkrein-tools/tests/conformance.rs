@@ -9,7 +9,7 @@ use crate::support::{World, next_call};
 use crate::web::{Server, answer};
 
 fn each(mut check: impl FnMut(&dyn AnyTool, &Value)) {
-    for (tool, examples) in checkrein_tools::with_examples(checkrein_policy::Models::built_in()) {
+    for (tool, examples) in checkrein_tools::with_examples(checkrein_policy::Models::built_in(), &[]) {
         assert!(!examples.is_empty(), "{}", tool.definition().name);
         examples.iter().for_each(|example| check(&*tool, example));
     }
@@ -74,7 +74,7 @@ fn schemas_take_the_examples_and_nothing_else() {
 #[tokio::test]
 async fn the_gate_refuses_every_mutation() {
     let world = World::new();
-    for (tool, examples) in checkrein_tools::with_examples(checkrein_policy::Models::built_in()) {
+    for (tool, examples) in checkrein_tools::with_examples(checkrein_policy::Models::built_in(), &[]) {
         let (name, schema) = (&tool.definition().name, &tool.definition().parameters);
         for example in &examples {
             assert!(world.judge(name, example).await.is_ok(), "{name} {example}");

@@ -98,7 +98,7 @@ impl World {
         let command = manifest.map(|manifest| {
             CommandTool::new(manifest, base.join("task"), Models::built_in().clone()) as Arc<dyn AnyTool>
         });
-        for tool in checkrein_tools::builtin(Models::built_in())
+        for tool in checkrein_tools::builtin(Models::built_in(), &["SHOP".to_owned()])
             .into_iter()
             .chain([checkrein_tools::verify(Models::built_in())])
             .chain(command)

@@ -34,7 +34,7 @@ pub(crate) fn guards() -> Vec<Arc<dyn Guard>> {
 pub(crate) fn registry(task: &Task, models: &Models) -> Result<Registry, HarnessError> {
     let folder = task.folder.as_deref().unwrap_or(Path::new(""));
     let mut known: Vec<(String, Arc<dyn AnyTool>)> = Vec::new();
-    for tool in checkrein_tools::builtin(models) {
+    for tool in checkrein_tools::builtin(models, &task.secrets) {
         known.push((tool.definition().name.clone(), tool));
     }
     for manifest in &task.manifests {

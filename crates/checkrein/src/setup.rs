@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use checkrein_contract::{Actor, Body, OnAsk, Place, PolicySource, Provider, SessionId, SessionOpened};
+use checkrein_contract::{Actor, Body, OnAsk, Place, PolicySource, Provider, SessionId, SessionOpened, secrets_named};
 use checkrein_facts::HostFacts;
 use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Recorder, Registry, Sandbox};
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
-use checkrein_sandbox::{Confined, Settings, Unconfined};
+use checkrein_sandbox::{Confined, Environment, SECRET_VARIABLE, Settings, Unconfined};
 use checkrein_session::recover;
 use tokio_util::sync::CancellationToken;
 
@@ -116,7 +116,8 @@ impl Harness {
         let context = checkrein_context::policy(&task.context.0, &task.context.1)
             .map_err(|error| HarnessError::Task(error.to_string()))?;
         let unconfined_by = options.unconfined.then(|| "--unconfined".to_owned());
-        let sandbox = self.sandbox(unconfined_by.is_some());
+        let environment = self.environment(task)?;
+        let sandbox = self.sandbox(environment, unconfined_by.is_some());
         let opened = SessionOpened {
             session: session.clone(),
             harness: env!("CARGO_PKG_VERSION").to_owned(),
@@ -200,7 +201,7 @@ impl Harness {
             let text = checkrein_gate::redact_text(&text).into_owned();
             log.record(Actor::Person(person), Body::Input { call: Some(call), text })?;
         }
-        let sandbox = self.sandbox(opened.unconfined_by.is_some());
+        let sandbox = self.sandbox(self.environment(&task)?, opened.unconfined_by.is_some());
         let gate = self.gate(registry, policy, sandbox, spill.clone(), log.began_ms());
         Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
     }
@@ -253,22 +254,36 @@ impl Harness {
         }
     }
 
-    fn sandbox(&self, unconfined: bool) -> Arc<dyn Sandbox> {
-        match self.confined().filter(|_| !unconfined) {
-            Some(confined) => Arc::new(confined),
-            None => Arc::new(Unconfined::new(self.environment.clone())),
+    /// What programs find in their environment. Every secret that the task names has to be there.
+    fn environment(&self, task: &Task) -> Result<Environment, HarnessError> {
+        let environment = Environment::from(self.environment.clone()).with(&task.env);
+        let of_tools = task.manifests.iter().flat_map(|manifest| manifest.env.values());
+        let named = of_tools.flat_map(|value| secrets_named(value)).chain(task.secrets.iter().cloned());
+        for name in named {
+            if !environment.secrets().any(|known| known == name) {
+                let message = format!("the task needs the secret `{name}`: set {SECRET_VARIABLE}{name}");
+                return Err(HarnessError::Task(message));
+            }
+        }
+        Ok(environment)
+    }
+
+    fn sandbox(&self, environment: Environment, unconfined: bool) -> Arc<dyn Sandbox> {
+        match self.launcher.as_ref().filter(|_| !unconfined) {
+            Some(launcher) => Arc::new(self.confined_by(launcher, environment)),
+            None => Arc::new(Unconfined::new(environment)),
         }
     }
 
     /// What confines programs here, tried just now; `None` without a launcher.
     pub fn confined(&self) -> Option<Confined> {
-        let launcher = self.launcher.clone()?;
-        Some(Confined::new(Settings {
-            launcher,
-            env: self.environment.clone(),
-            home: self.person_home.clone(),
-            without: Vec::new(),
-        }))
+        let launcher = self.launcher.as_ref()?;
+        Some(self.confined_by(launcher, self.environment.clone().into()))
+    }
+
+    fn confined_by(&self, launcher: &Path, env: Environment) -> Confined {
+        let home = self.person_home.clone();
+        Confined::new(Settings { launcher: launcher.to_path_buf(), env, home, without: Vec::new() })
     }
 
     fn new_session_id(&self) -> SessionId {
@@ -389,8 +404,15 @@ fn changed_tools(opened: &SessionOpened, now: &[checkrein_contract::ToolSpec]) -
 }
 
 fn system(task: &Task) -> String {
+    let mut text = defaults::INSTRUCTIONS.to_owned();
+    if !task.secrets.is_empty() {
+        let names: Vec<String> = task.secrets.iter().map(|name| format!("${{secret:{name}}}")).collect();
+        text.push_str("\nSecrets of this task, each filled in for the `bash` call that names it (in double quotes): ");
+        text.push_str(&names.join(", "));
+        text.push('.');
+    }
     let menu = checkrein_context::menu(&task.skills);
-    if menu.is_empty() { defaults::INSTRUCTIONS.to_owned() } else { format!("{}\n\n{menu}", defaults::INSTRUCTIONS) }
+    if menu.is_empty() { text } else { format!("{text}\n\n{menu}") }
 }
 
 fn shown(path: &Path) -> String {

@@ -3,6 +3,7 @@
 mod file;
 mod load;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use checkrein_contract::{Budget, Check, Identity, OnAsk, PolicySource, Skill, StopOn};
@@ -44,6 +45,10 @@ pub struct Task {
     pub on_ask: Option<OnAsk>,
     /// What ends the run.
     pub stop_on: Vec<StopOn>,
+    /// Variables for every program.
+    pub env: BTreeMap<String, String>,
+    /// Secrets that command lines may name as `${secret:NAME}`.
+    pub secrets: Vec<String>,
     /// On whose behalf.
     pub identity: Identity,
     /// Limits.

@@ -17,6 +17,7 @@ mod past;
 mod pauses;
 mod places;
 mod policy;
+mod secrets;
 mod terminal;
 mod web;
 mod words;

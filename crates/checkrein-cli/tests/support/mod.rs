@@ -136,7 +136,10 @@ impl Lines {
 
     /// The result of the n-th finished call (from 0), as the model read it.
     pub(crate) fn result(&self, n: usize) -> &str {
-        self.of("finished").get(n).and_then(|line| line["text"].as_str()).unwrap_or_else(|| panic!("no result {n}"))
+        self.of("finished")
+            .get(n)
+            .and_then(|line| line["text"].as_str())
+            .unwrap_or_else(|| panic!("no result {n}: {}{}", self.ended.out, self.ended.err))
     }
 
     pub(crate) fn session(&self) -> String {

@@ -35,7 +35,12 @@ fn find(text: &str) -> Vec<Range<usize>> {
     }
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHAPE).ok());
     let Some(pattern) = PATTERN.as_ref() else { return Vec::new() };
-    let values = pattern.captures_iter(text).filter_map(|found| found.get(1));
+    // `${secret:NAME}` is a name, which is no secret.
+    let named = |found: &regex::Captures<'_>| {
+        let at = found.get(0).map_or(0, |whole| whole.start());
+        text.get(..at).is_some_and(|before| before.ends_with("${"))
+    };
+    let values = pattern.captures_iter(text).filter(|found| !named(found)).filter_map(|found| found.get(1));
     values
         .filter(|value| value.as_str().bytes().any(|b| b.is_ascii_digit()) && !value.as_str().starts_with("${"))
         .map(|value| value.range())

@@ -30,7 +30,8 @@ pub struct CommandSpec {
     pub argv: Vec<String>,
     /// Working directory.
     pub cwd: PathBuf,
-    /// Variables added to the clean environment.
+    /// Variables added to the clean environment. `${secret:NAME}` in a value is filled in by the sandbox, which takes
+    /// the secret out of everything that comes back.
     pub env: Vec<(String, String)>,
     /// Wall time after which the whole process group is ended, milliseconds.
     pub timeout_ms: u64,
@@ -100,6 +101,14 @@ pub enum SandboxFailure {
     NoProgram {
         /// Its name as asked for.
         program: String,
+    },
+    /// A secret that the call names can not be given to it.
+    #[error("the secret `{name}` {reason}")]
+    NoSecret {
+        /// Its name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
     },
     /// Anything else.
     #[error("the program could not be started: {reason}")]

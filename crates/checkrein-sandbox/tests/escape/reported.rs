@@ -28,7 +28,8 @@ impl Inside {
             env: vec![
                 ("PATH".to_owned(), PATH.to_owned()),
                 ("HOME".to_owned(), world.home.to_string_lossy().into_owned()),
-            ],
+            ]
+            .into(),
             home: world.home.clone(),
             without: Vec::new(),
         };

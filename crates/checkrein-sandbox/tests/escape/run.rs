@@ -152,7 +152,7 @@ fn sandbox(order: &Order, world: &World, without: Option<&[Layer]>) -> Arc<dyn S
 }
 
 fn settings(order: &Order, world: &World, env: Vec<(String, String)>, without: &[Layer]) -> Settings {
-    Settings { launcher: order.launcher.clone(), env, home: world.home.clone(), without: without.to_vec() }
+    Settings { launcher: order.launcher.clone(), env: env.into(), home: world.home.clone(), without: without.to_vec() }
 }
 
 fn environment(order: &Order, world: &World) -> Vec<(String, String)> {

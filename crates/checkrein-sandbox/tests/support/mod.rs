@@ -44,7 +44,8 @@ impl World {
         registry.add(RunProgram).unwrap();
         let place = Place { root: root.clone(), cwd: root, home: String::new(), ..Place::default() };
         let mut world = checkrein_testkit::World::new(registry, POLICY, place);
-        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let env: Vec<(String, String)> =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         world.gate.sandbox = Arc::new(Unconfined::new(env));
         world.gate.spill = Arc::new(SpillFolder(folder.path().join("spill")));
         world.unconfined_allowed = true;

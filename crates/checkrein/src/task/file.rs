@@ -26,6 +26,12 @@ pub(super) struct TaskFile {
     pub(super) stop_on: Vec<StopOn>,
     /// `required`: what can not be confined is refused, not asked about.
     pub(super) sandbox: Option<Spanned<String>>,
+    /// Variables for every program.
+    #[serde(default)]
+    pub(super) env: BTreeMap<Spanned<String>, Spanned<String>>,
+    /// Secrets that command lines may name.
+    #[serde(default)]
+    pub(super) secrets: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) identity: BTreeMap<String, String>,
     #[serde(default)]

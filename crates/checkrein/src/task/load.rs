@@ -1,10 +1,11 @@
 //! From a folder or from words to a [`Task`]. Every mistake in a file is found here, before anything runs.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use checkrein_contract::{Budget, Identity, Layer, OnAsk, PolicySource, Skill};
-use checkrein_policy::Manifest;
+use checkrein_contract::{Budget, Identity, Layer, OnAsk, PolicySource, Skill, is_secret_name, secrets_named};
+use checkrein_policy::{Manifest, is_variable};
 use checkrein_toml::{FileError, Source, Spanned};
 use serde_json::{Map, Value};
 
@@ -12,6 +13,24 @@ use super::file::TaskFile;
 use super::{NamedTool, Task, WorkspaceMode};
 use crate::HarnessError;
 
+/// Variables that decide which programs run, or run something by themselves: what a rule says of a program would be said
+/// of another one.
+const STEERING: &[&str] = &[
+    "PATH",
+    "HOME",
+    "SHELL",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "BASH_ENV",
+    "ENV",
+    "IFS",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PROMPT_COMMAND",
+    "PS4",
+    "TMPDIR",
+];
 /// The file that makes a folder a task.
 const TASK_FILE: &str = "task.toml";
 /// A policy that a project brings along; it counts only where it tightens.
@@ -79,6 +98,8 @@ pub fn from_words(words: &str, project: &Path) -> Result<Task, HarnessError> {
         protected: Vec::new(),
         on_ask: None,
         stop_on: Vec::new(),
+        env: BTreeMap::new(),
+        secrets: Vec::new(),
         identity: Identity::default(),
         budget: Budget::default(),
         verify: Vec::new(),
@@ -145,6 +166,8 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
             Some((other, at)) => return Err(one_of(source, at, "on_ask", other, &["prompt", "pause", "deny"]).into()),
         },
         stop_on: file.stop_on,
+        env: loader.env(file.env)?,
+        secrets: loader.secrets(file.secrets)?,
         identity: Identity(file.identity),
         budget: file.budget,
         verify,
@@ -210,6 +233,29 @@ impl Loader<'_> {
         Ok(text)
     }
 
+    fn env(&self, env: BTreeMap<Spanned<String>, Spanned<String>>) -> Result<BTreeMap<String, String>, HarnessError> {
+        for (name, value) in &env {
+            if !is_variable(name.get_ref()) || STEERING.contains(&name.get_ref().as_str()) {
+                let message = format!("`[env]` can not set `{}`", name.get_ref());
+                return Err(self.source.error(name.span().start, message).into());
+            }
+            if !secrets_named(value.get_ref()).is_empty() {
+                let message = "every program would have a secret of `[env]`: name it in `secrets`, for the command \
+                               lines that need it, or in the `env` of the tool that does";
+                return Err(self.source.error(value.span().start, message).into());
+            }
+        }
+        Ok(env.into_iter().map(|(name, value)| (name.into_inner(), value.into_inner())).collect())
+    }
+
+    fn secrets(&self, secrets: Vec<Spanned<String>>) -> Result<Vec<String>, HarnessError> {
+        if let Some(wrong) = secrets.iter().find(|name| !is_secret_name(name.get_ref())) {
+            let message = format!("`{}` is no name of a secret: use letters, digits and `_`", wrong.get_ref());
+            return Err(self.source.error(wrong.span().start, message).into());
+        }
+        Ok(secrets.into_iter().map(Spanned::into_inner).collect())
+    }
+
     fn model(
         &self,
         script: Option<&Spanned<String>>,
@@ -264,10 +310,7 @@ impl Loader<'_> {
             .map_err(|error| HarnessError::Task(error.to_string()))
     }
 
-    fn context(
-        &self,
-        table: Option<&Spanned<std::collections::BTreeMap<String, Value>>>,
-    ) -> Result<(String, Value), HarnessError> {
+    fn context(&self, table: Option<&Spanned<BTreeMap<String, Value>>>) -> Result<(String, Value), HarnessError> {
         let Some(table) = table else {
             return Ok(("keep_everything".to_owned(), Value::Object(Map::new())));
         };
