@@ -74,6 +74,16 @@ pub struct Spend {
     pub driven_ms: u64,
 }
 
+impl Spend {
+    /// Adds what a sub-session used. Its time has passed here as well, and is counted already.
+    pub fn add(&mut self, other: &Self) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.calls = self.calls.saturating_add(other.calls);
+        self.requests = self.requests.saturating_add(other.requests);
+        self.usage.add(other.usage);
+    }
+}
+
 /// Which limit was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

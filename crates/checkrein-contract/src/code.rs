@@ -105,6 +105,9 @@ codes! {
     /// The record before the start could not be written, so nothing was started.
     JournalUnavailable = "JOURNAL_UNAVAILABLE",
 
+    /// A sub-session ended without having done its part.
+    TaskUnfinished = "TASK_UNFINISHED",
+
     // Files.
     /// No such file or folder.
     FsNotFound = "FS_NOT_FOUND",

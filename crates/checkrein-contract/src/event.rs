@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalId, ApprovalRequest, CallId, CallKind, Code, Decision, Digest, Facts, Limit, SessionOpened, Stop,
-    Usage,
+    Answer, ApprovalId, ApprovalRequest, CallId, CallKind, Code, Decision, Digest, Facts, Limit, SessionId,
+    SessionOpened, Spend, Stop, Usage,
 };
 
 /// The version of all event bodies (`"v"` in every line).
@@ -393,6 +393,13 @@ pub enum SessionChange {
     SkillLoaded {
         /// The skill.
         skill: String,
+    },
+    /// A sub-session is over, and what it used counts here as well.
+    Delegated {
+        /// The sub-session.
+        session: SessionId,
+        /// What it used.
+        spend: Spend,
     },
 }
 

@@ -40,7 +40,7 @@ pub use event::{
 pub use fact::{Answered, Facts, Finding, Question};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
-pub use opened::{Check, OnAsk, PolicySource, SessionOpened, Skill, StopOn};
+pub use opened::{Check, OnAsk, Parent, PolicySource, SessionOpened, Skill, StopOn};
 pub use outcome::{Outcome, Status, Stop};
 pub use ports::{
     BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,

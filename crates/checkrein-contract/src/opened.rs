@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Budget, Digest, Identity, Layer, Place, SessionId, ToolSpec};
+use crate::{Budget, CallId, Digest, Identity, Layer, Place, SessionId, ToolSpec};
 
 /// Everything in force when a session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub struct SessionOpened {
     pub harness: String,
     /// Name of the task: its folder's name, or `words`.
     pub task: String,
+    /// The session that gave this one its part of the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
     /// The folder that was typed after `run`, absolute; absent for words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
@@ -72,6 +75,17 @@ impl SessionOpened {
     pub fn is_watched(&self) -> bool {
         self.model.starts_with("hook:")
     }
+}
+
+/// Where a sub-session comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The session.
+    pub session: SessionId,
+    /// Its call.
+    pub call: CallId,
+    /// Which of its sub-sessions this is, from 1.
+    pub number: u32,
 }
 
 /// One policy file in force, whole, so that decisions can be recomputed from the journal alone.

@@ -37,15 +37,14 @@ pub fn remedy(code: Code) -> &'static str {
         }
         Code::ApprovalOtherSession => "Ask for approval in this session.",
         Code::ApprovalStale => "What was approved has changed. Propose the call again; a person will be asked anew.",
-        Code::ToolTimeout => "Do less in one call, or give the tool a longer limit if it takes one.",
-        Code::ToolNotStarted => "It did not run. Call it again if it is still needed.",
-        Code::ToolFailed => "Read the message, correct the cause, then call again.",
-        Code::ToolPanicked | Code::InvalidToolOutput | Code::HookFailed => {
-            "This is a defect of the tool, not of your call. Use another tool, or say so in your answer."
-        }
-        Code::ToolOutcomeUnknown => {
-            "It may or may not have happened. Look at the state first; do not simply repeat it."
-        }
+        Code::ToolTimeout
+        | Code::ToolNotStarted
+        | Code::TaskUnfinished
+        | Code::ToolFailed
+        | Code::ToolPanicked
+        | Code::InvalidToolOutput
+        | Code::HookFailed
+        | Code::ToolOutcomeUnknown => run_remedy(code),
         Code::Cancelled => "The run was cancelled. Do not go on by yourself.",
         Code::SandboxUnavailable => "The program could not be started. Check its name, or use another tool.",
         Code::JournalUnavailable => "Nothing runs without the journal. An operator must make room or repair it.",
@@ -124,6 +123,23 @@ fn ask_remedy(code: Code) -> &'static str {
         Code::AskRestsOn => "A person decides, since what this would run is not what the rule was written for.",
         Code::AskUnconfined => "A person decides; or run with `--unconfined` where you trust the programs.",
         _ => "A person decides: `checkrein approvals approve ID --by NAME`, then `checkrein resume SESSION`.",
+    }
+}
+
+/// What helps after a call that ran, or may have.
+fn run_remedy(code: Code) -> &'static str {
+    match code {
+        Code::ToolTimeout => "Do less in one call, or give the tool a longer limit if it takes one.",
+        Code::ToolNotStarted => "It did not run. Call it again if it is still needed.",
+        Code::TaskUnfinished => {
+            "Read how far it came; do the rest yourself, or give a smaller part with more of the budget."
+        }
+        Code::ToolFailed => "Read the message, correct the cause, then call again.",
+        Code::ToolOutcomeUnknown => {
+            "It may or may not have happened. Look at the state first; do not simply repeat it."
+        }
+        // A defect of the tool or of a hook.
+        _ => "This is a defect of the tool, not of your call. Use another tool, or say so in your answer.",
     }
 }
 

@@ -22,6 +22,9 @@
 //!   request.
 //! - The last request of a session (`tool_choice` is none) is a request like any other; the step's calls are dropped.
 //!
+//! - A step with `sub = N` answers the N-th sub-session (of the tool `task`, from 1) and nothing else. The steps of one
+//!   sub-session are a script of their own, in the order of the file.
+//!
 //! # Replies
 //!
 //! - The text is streamed in pieces, each ending behind a white-space character.
@@ -75,6 +78,7 @@ mod position;
 mod provider;
 mod quote;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use checkrein_contract::Usage;
@@ -89,6 +93,8 @@ pub use self::provider::ScriptProvider;
 #[derive(Clone, Debug)]
 pub struct Script {
     steps: Vec<Step>,
+    /// The steps that answer a sub-session, by its number.
+    delegated: BTreeMap<u32, Vec<Step>>,
 }
 
 /// One step.

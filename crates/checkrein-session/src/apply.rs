@@ -253,8 +253,15 @@ impl State {
                 *self.failures.entry(digest).or_default() += 1;
             }
         }
-        if let Some(SessionChange::SkillLoaded { skill }) = &finished.change {
-            self.loaded.insert(skill.clone());
+        match &finished.change {
+            Some(SessionChange::SkillLoaded { skill }) => {
+                self.loaded.insert(skill.clone());
+            }
+            Some(SessionChange::Delegated { spend, .. }) => {
+                self.delegated += 1;
+                self.spend.add(spend);
+            }
+            None => {}
         }
         for seen in &finished.seen {
             Arc::make_mut(&mut self.seen).insert(seen.path.clone(), seen.version.clone());

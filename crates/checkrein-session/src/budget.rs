@@ -1,6 +1,6 @@
 //! Budgets: what is left, and which limit comes first.
 
-use checkrein_contract::{Limit, Usage};
+use checkrein_contract::{Budget, Limit, Usage};
 
 use crate::state::State;
 
@@ -42,6 +42,19 @@ impl State {
     /// Milliseconds of driving left at this time; a started call may outlive it by its own limit.
     pub fn millis_left(&self, now: u64) -> u64 {
         self.opened.budget.seconds.saturating_mul(1_000).saturating_sub(self.driven_ms(now))
+    }
+
+    /// A part of everything that is left at this time, for a sub-session: `percent` of each limit, and at least one step.
+    pub fn share(&self, percent: u8, now: u64) -> Budget {
+        let part = |left: u64| left.saturating_mul(u64::from(percent)) / 100;
+        let small = |left: u32| u32::try_from(part(u64::from(left))).unwrap_or(u32::MAX).max(1);
+        Budget {
+            steps: small(self.opened.budget.steps.saturating_sub(self.spend.steps)),
+            calls: small(self.calls_left()),
+            tokens: part(self.tokens_left()),
+            seconds: part(self.millis_left(now) / 1_000).max(1),
+            usd: self.opened.budget.usd.map(|usd| usd * f64::from(percent) / 100.0),
+        }
     }
 
     fn tokens_left(&self) -> u64 {

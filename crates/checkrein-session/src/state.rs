@@ -39,6 +39,7 @@ pub struct State {
     pub(crate) provider: Value,
     pub(crate) malformed: u32,
     pub(crate) rounds: u32,
+    pub(crate) delegated: u32,
     pub(crate) trimmed: BTreeSet<CallId>,
     pub(crate) last: Option<Limit>,
     pub(crate) stop: Option<Stop>,
@@ -102,6 +103,7 @@ impl State {
             provider: Value::Null,
             malformed: 0,
             rounds: 0,
+            delegated: 0,
             trimmed: BTreeSet::new(),
             last: None,
             stop: None,
@@ -201,7 +203,8 @@ impl State {
     pub fn waiting_for_input(&self) -> Option<CallId> {
         let Phase::Calls(batch) = &self.phase else { return None };
         let slot = batch.current().next()?;
-        let asks = slot.decided == Some(Verdict::Allow) && crate::tools::session_tool(&slot.call.tool).is_some();
+        let asks = slot.decided == Some(Verdict::Allow)
+            && crate::tools::session_tool(&slot.call.tool).is_some_and(|tool| tool.asks());
         asks.then(|| slot.call.id.clone())
     }
 
@@ -228,6 +231,11 @@ impl State {
     /// Skills that are loaded.
     pub fn loaded(&self) -> &BTreeSet<String> {
         &self.loaded
+    }
+
+    /// Sub-sessions that are over.
+    pub fn delegated(&self) -> u32 {
+        self.delegated
     }
 
     /// Rounds of checks so far.

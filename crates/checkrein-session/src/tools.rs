@@ -3,6 +3,7 @@
 
 mod ask_user;
 mod load_skill;
+mod task;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use checkrein_gate::{AnyTool, Approved, Concurrency, Definition, Failure, RunCon
 use serde_json::Value;
 
 use crate::State;
+pub use task::{Access, Delegation};
 
 /// What a session tool answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +36,8 @@ pub enum SessionReply {
         /// The question.
         question: String,
     },
+    /// A sub-session does it.
+    Delegate(Delegation),
 }
 
 /// A tool that is answered from the state.
@@ -46,13 +50,17 @@ pub trait SessionTool: Send + Sync {
     fn parameters(&self) -> Value;
     /// Whether a session with this much on the menu offers it.
     fn wanted(&self, skills: usize) -> bool;
+    /// Whether it waits for a person's words.
+    fn asks(&self) -> bool {
+        false
+    }
     /// The answer. Pure.
     fn answer(&self, call: &CallId, args: &Value, state: &State) -> SessionReply;
 }
 
 /// Every session tool.
 pub fn session_tools() -> Vec<Arc<dyn SessionTool>> {
-    vec![Arc::new(ask_user::AskUser), Arc::new(load_skill::LoadSkill)]
+    vec![Arc::new(ask_user::AskUser), Arc::new(load_skill::LoadSkill), Arc::new(task::Task)]
 }
 
 /// The session tool of this name.

@@ -143,6 +143,10 @@ impl AnyTool for CommandTool {
         self.manifest.timeout_s.saturating_mul(1_000).saturating_add(MARGIN_MS)
     }
 
+    fn looks(&self) -> bool {
+        self.manifest.kind == CallKind::Pure
+    }
+
     fn runs_programs(&self, _args: &Value) -> bool {
         true
     }

@@ -3,22 +3,25 @@
 //! It names no tool. Every call takes the one way through the gate, the model's and the harness's own alike.
 
 mod ask;
+pub(crate) mod delegate;
 mod group;
+mod narrowing;
 mod request;
 mod scene;
 
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Actor, Body, CallId, Check, CheckRound, Code, ContextPolicy, Outcome, ProposedCall, Provider, Status, Stop,
+    Actor, Body, CallId, Check, CheckRound, Code, ContextPolicy, Outcome, ProposedCall, Provider, ProviderError,
+    Status, Stop,
 };
-use checkrein_gate::{Clock, Gate, Recorder, Spill};
+use checkrein_gate::{Clock, Gate, Recorder};
 use checkrein_session::{Next, State, close_unstarted};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::HarnessError;
-use crate::home::Taken;
+use crate::home::{FolderSpill, StateFolder, Taken};
 use crate::log::SessionLog;
 use crate::observer::Asker;
 
@@ -26,12 +29,13 @@ pub(crate) use ask::APPROVAL_MS;
 
 /// A session that can be driven.
 pub struct Session {
+    pub(crate) home: StateFolder,
     pub(crate) log: SessionLog,
     pub(crate) gate: Gate,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) context: Box<dyn ContextPolicy>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) spill: Arc<dyn Spill>,
+    pub(crate) spill: FolderSpill,
     pub(crate) asker: Option<Box<dyn Asker>>,
     pub(crate) cancel: CancellationToken,
     /// What the provider wants back with a retry; the journal has it only after a reply.
@@ -93,13 +97,19 @@ impl Session {
 
     fn stop(&mut self, mut stop: Stop) -> Result<(), HarnessError> {
         if stop.status == Status::Completed
-            && let Err(error) = self.provider.close(self.log.state.provider())
+            && let Err(error) = self.close_provider()
         {
             stop = Stop { status: Status::Failed, code: error.code(), reason: error.message, limit: None };
         }
         self.log.record(Actor::Code, Body::Stop(stop))?;
         self.log.flush()?;
         Ok(())
+    }
+
+    fn close_provider(&self) -> Result<(), ProviderError> {
+        self.provider.close(self.log.state.provider())?;
+        // What was meant for a sub-session that there never was.
+        self.provider.delegate(self.log.state.delegated() + 1).map_or(Ok(()), |next| next.close(&Value::Null))
     }
 
     fn cancelled(&mut self) -> Result<(), HarnessError> {

@@ -88,6 +88,17 @@ pub struct FolderSpill {
 }
 
 impl FolderSpill {
+    /// The folder that a session's variables name.
+    pub(crate) fn of(variables: &[(String, String)]) -> Option<Self> {
+        let (_, folder) = variables.iter().find(|(name, _)| name == "spill")?;
+        Some(Self { folder: folder.into() })
+    }
+
+    /// A folder in this one.
+    pub(crate) fn below(&self, name: &str) -> Self {
+        Self { folder: self.folder.join(name) }
+    }
+
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder

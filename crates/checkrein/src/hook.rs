@@ -122,6 +122,7 @@ impl Watch<'_> {
             session: SessionId::new(format!("s-{}", id.as_str().get(..12).unwrap_or_default())),
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             task: format!("hook-{name}"),
+            parent: None,
             folder: None,
             prompt: String::new(),
             system: String::new(),

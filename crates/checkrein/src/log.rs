@@ -5,7 +5,7 @@ use std::sync::Arc;
 use checkrein_contract::{Actor, Body, EVENT_VERSION, Event, SessionId, SessionOpened};
 use checkrein_gate::{Clock, RecordFailure, Recorder};
 use checkrein_journal::{EventStore, Head, SessionMeta};
-use checkrein_session::State;
+use checkrein_session::{State, recover};
 
 use crate::HarnessError;
 use crate::observer::Observer;
@@ -43,7 +43,7 @@ impl SessionLog {
     }
 
     /// Takes a session up again.
-    pub(crate) fn load(
+    fn load(
         store: Arc<dyn EventStore>,
         clock: Arc<dyn Clock>,
         observer: Box<dyn Observer>,
@@ -54,6 +54,26 @@ impl SessionLog {
         let state = State::fold(&events)?;
         let began_ms = events.first().map_or(0, |event| event.at);
         Ok(Self { state, observer, store, clock, session, began_ms, head, pending: Vec::new() })
+    }
+
+    /// Takes a session up again after another process, with an end for every call of which nobody knows more.
+    pub(crate) fn resume(
+        store: Arc<dyn EventStore>,
+        clock: Arc<dyn Clock>,
+        observer: Box<dyn Observer>,
+        session: SessionId,
+    ) -> Result<Self, HarnessError> {
+        let mut log = Self::load(store, clock, observer, session)?;
+        log.record(Actor::Code, Body::Resumed { harness: env!("CARGO_PKG_VERSION").to_owned() })?;
+        for end in recover(&log.state) {
+            log.record(Actor::Code, Body::Finished(Box::new(end)))?;
+        }
+        Ok(log)
+    }
+
+    /// The store.
+    pub(crate) fn store(&self) -> &Arc<dyn EventStore> {
+        &self.store
     }
 
     /// When the session began: the time of its first event, milliseconds since 1970.

@@ -10,12 +10,11 @@ use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Recorder, Registry, Sand
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
 use checkrein_sandbox::{Confined, Environment, SECRET_VARIABLE, Settings, Unconfined};
-use checkrein_session::recover;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::SystemClock;
 use crate::defaults;
-use crate::driver::Session;
+use crate::driver::{Session, delegate};
 use crate::home::{FolderSpill, StateFolder, Taken};
 use crate::log::SessionLog;
 use crate::observer::{Asker, Observer};
@@ -122,6 +121,7 @@ impl Harness {
             session: session.clone(),
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             task: task.name.clone(),
+            parent: None,
             folder: task.folder.as_ref().map(|folder| shown(folder)),
             prompt: checkrein_gate::redact_text(&task.prompt).into_owned(),
             system: system(task),
@@ -149,7 +149,17 @@ impl Harness {
         let clock = clock_for(&*provider);
         let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, opened)?;
         let gate = self.gate(registry, policy, sandbox, spill.clone(), log.began_ms());
-        Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
+        Ok(session_of(Parts {
+            home: self.home.clone(),
+            log,
+            gate,
+            provider,
+            context,
+            clock,
+            spill,
+            taken,
+            asker: front.asker,
+        }))
     }
 
     /// Takes a session up again from its journal.
@@ -174,7 +184,10 @@ impl Harness {
             Some(folder) => from_folder(folder)?,
             None => crate::task::from_words(&opened.prompt, Path::new(&opened.place.root))?,
         };
-        let registry = self.registry(&task)?;
+        let mut registry = self.registry(&task)?;
+        if opened.parent.is_some() {
+            registry = delegate::scoped(&registry, &opened.tools);
+        }
         let changed: Vec<_> = changed_tools(&opened, &registry.specs());
         if !changed.is_empty() {
             let message =
@@ -182,18 +195,16 @@ impl Harness {
             return Err(HarnessError::Task(message));
         }
         let provider = self.provider(&opened.model, folder.as_deref().unwrap_or(&self.folder))?;
+        let provider =
+            opened.parent.as_ref().map_or(Arc::clone(&provider), |parent| delegate::of(&provider, parent.number));
         let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
         let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
         let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
         let context =
             checkrein_context::policy(name, &numbers).map_err(|error| HarnessError::Task(error.to_string()))?;
-        let spill = self.home.spill(session);
+        let spill = FolderSpill::of(&opened.variables).unwrap_or_else(|| self.home.spill(session));
         let clock = clock_for(&*provider);
-        let mut log = SessionLog::load(Arc::clone(&self.store), Arc::clone(&clock), front.observer, session.clone())?;
-        log.record(Actor::Code, Body::Resumed { harness: env!("CARGO_PKG_VERSION").to_owned() })?;
-        for end in recover(&log.state) {
-            log.record(Actor::Code, Body::Finished(Box::new(end)))?;
-        }
+        let mut log = SessionLog::resume(Arc::clone(&self.store), Arc::clone(&clock), front.observer, session.clone())?;
         if let Some((person, text)) = answer {
             let Some(call) = log.state.waiting_for_input() else {
                 return Err(HarnessError::Task("this session waits for no answer".to_owned()));
@@ -203,7 +214,17 @@ impl Harness {
         }
         let sandbox = self.sandbox(self.environment(&task)?, opened.unconfined_by.is_some());
         let gate = self.gate(registry, policy, sandbox, spill.clone(), log.began_ms());
-        Ok(session_of(Parts { log, gate, provider, context, clock, spill, taken, asker: front.asker }))
+        Ok(session_of(Parts {
+            home: self.home.clone(),
+            log,
+            gate,
+            provider,
+            context,
+            clock,
+            spill,
+            taken,
+            asker: front.asker,
+        }))
     }
 
     fn gate(
@@ -329,25 +350,28 @@ impl Harness {
     }
 }
 
-struct Parts {
-    log: SessionLog,
-    gate: Gate,
-    provider: Arc<dyn Provider>,
-    context: Box<dyn checkrein_contract::ContextPolicy>,
-    clock: Arc<dyn Clock>,
-    spill: FolderSpill,
-    taken: Taken,
-    asker: Option<Box<dyn Asker>>,
+pub(crate) struct Parts {
+    pub(crate) home: StateFolder,
+    pub(crate) log: SessionLog,
+    pub(crate) gate: Gate,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) context: Box<dyn checkrein_contract::ContextPolicy>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) spill: FolderSpill,
+    pub(crate) taken: Taken,
+    pub(crate) asker: Option<Box<dyn Asker>>,
 }
 
-fn session_of(parts: Parts) -> Session {
+/// Puts a session together.
+pub(crate) fn session_of(parts: Parts) -> Session {
     Session {
+        home: parts.home,
         log: parts.log,
         gate: parts.gate,
         provider: parts.provider,
         context: parts.context,
         clock: parts.clock,
-        spill: Arc::new(parts.spill),
+        spill: parts.spill,
         asker: parts.asker,
         cancel: CancellationToken::new(),
         retry: None,

@@ -7,6 +7,7 @@ mod bad_input;
 mod codex;
 mod context;
 mod control;
+mod delegate;
 mod doctor;
 mod examples;
 mod hook;

@@ -178,6 +178,11 @@ pub trait Provider: Send + Sync {
         Ok(())
     }
 
+    /// Who answers the requests of a session's sub-session, counted from 1; `None` is this one as well.
+    fn delegate(&self, _number: u32) -> Option<Arc<dyn Provider>> {
+        None
+    }
+
     /// Time is virtual here: the clock moves by `virtual_ms` of a reply and by the waits before a retry, and nobody
     /// sleeps.
     fn virtual_time(&self) -> bool {

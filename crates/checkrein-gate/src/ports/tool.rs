@@ -135,6 +135,8 @@ pub trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     /// Longest text of a result, bytes. A longer one loses its middle, which is kept in a file.
     const MAX_TEXT_BYTES: usize = MAX_TEXT_BYTES;
+    /// It is of use where nothing may be changed. No permission comes from it, only a place on offer.
+    const LOOKS: bool = false;
 
     /// What may be repeated after a crash.
     fn kind(&self, _input: &Self::Input) -> CallKind {
@@ -242,6 +244,10 @@ pub trait AnyTool: Send + Sync {
     fn max_text_bytes(&self) -> usize {
         MAX_TEXT_BYTES
     }
+    /// Whether it is of use where nothing may be changed.
+    fn looks(&self) -> bool {
+        false
+    }
     /// Whether it starts programs.
     fn runs_programs(&self, args: &Value) -> bool;
     /// What it would do, with what was found out so far; see [`Tool::effects`].
@@ -326,6 +332,10 @@ impl<T: Tool> AnyTool for Typed<T> {
 
     fn max_text_bytes(&self) -> usize {
         T::MAX_TEXT_BYTES
+    }
+
+    fn looks(&self) -> bool {
+        T::LOOKS
     }
 
     fn runs_programs(&self, args: &Value) -> bool {

@@ -99,6 +99,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         session: SessionId::new(world.session),
         harness: "0.1.0".to_owned(),
         task: "refunds".to_owned(),
+        parent: None,
         folder: Some(world.folder.to_owned()),
         prompt: "Refund order o-1.".to_owned(),
         system: "You work in a harness.".to_owned(),

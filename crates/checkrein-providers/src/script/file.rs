@@ -21,6 +21,7 @@ pub(super) struct ScriptFile<V, S> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StepFile {
+    pub(super) sub: Option<u32>,
     pub(super) text: Option<String>,
     #[serde(default)]
     pub(super) calls: Vec<CallFile>,

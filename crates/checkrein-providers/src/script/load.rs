@@ -1,6 +1,7 @@
 //! From the text of a script to steps. Everything that can be wrong with a script is found here, with its line, so that
 //! nothing but the requests can surprise a session.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use checkrein_contract::Usage;
@@ -31,21 +32,27 @@ impl Script {
         if files.is_empty() {
             return Err(source.error(version_at, "a script needs at least one step"));
         }
-        let mut steps = Vec::with_capacity(files.len());
+        let mut scripts: BTreeMap<u32, Vec<Step>> = BTreeMap::new();
         for (index, (offset, file)) in files.into_iter().enumerate() {
+            if file.sub == Some(0) {
+                return Err(source.error(offset, format!("step {}: `sub` counts sub-sessions from 1", index + 1)));
+            }
+            let script = scripts.entry(file.sub.unwrap_or(0)).or_default();
             let mut step = read_step(file, json)
                 .map_err(|message| source.error(offset, format!("step {}: {message}", index + 1)))?;
             step.number = index + 1;
             step.line = source.line(offset);
-            steps.push(step);
+            script.push(step);
         }
-        find_runs(&mut steps).and_then(|()| find_unreachable(&steps)).map_err(|(line, message)| FileError {
-            file: source.file.to_owned(),
-            line,
-            message,
-            near: None,
-        })?;
-        Ok(Self { steps })
+        for steps in scripts.values_mut() {
+            find_runs(steps).and_then(|()| find_unreachable(steps)).map_err(|(line, message)| FileError {
+                file: source.file.to_owned(),
+                line,
+                message,
+                near: None,
+            })?;
+        }
+        Ok(Self { steps: scripts.remove(&0).unwrap_or_default(), delegated: scripts })
     }
 }
 

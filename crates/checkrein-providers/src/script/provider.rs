@@ -1,6 +1,9 @@
 //! The provider that answers from a script. No network, no clock, no state of its own: the position in the script comes
 //! with the request and goes back with the reply.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use checkrein_contract::{
     BoxFuture, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall, StopReason, ToolChoice,
 };
@@ -74,8 +77,9 @@ impl ScriptProvider {
             .collect();
         let model = &self.model;
         if wanted.is_empty() {
-            let count = self.script.steps.len();
-            return format!("{model}: this request is one more than the script answers; its last step is step {count}");
+            let last =
+                self.script.steps.last().map_or_else(|| "it has none".to_owned(), |step| format!("its last is {step}"));
+            return format!("{model}: this request is one more than the script has steps for; {last}");
         }
         format!("{model}: no step answers this request: {}; {}", wanted.join("; "), Visible(&request.messages))
     }
@@ -108,6 +112,12 @@ impl Provider for ScriptProvider {
             .collect();
         let message = format!("{}: the session ended before every step was used: {}", self.model, list.join("; "));
         Err(failed(ProviderFault::ScriptUnused, message, provider))
+    }
+
+    fn delegate(&self, number: u32) -> Option<Arc<dyn Provider>> {
+        let steps = self.script.delegated.get(&number).cloned().unwrap_or_default();
+        let script = Script { steps, delegated: BTreeMap::new() };
+        Some(Arc::new(Self { script, model: self.model.clone() }))
     }
 
     fn virtual_time(&self) -> bool {

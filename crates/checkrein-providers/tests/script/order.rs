@@ -38,7 +38,7 @@ const OPEN: &str = r#"
 fn plain_steps_answer_in_order_and_one_request_more_is_an_error() {
     let mut session = Session::new("[[step]]\ntext = \"one\"\n[[step]]\ntext = \"two\"");
     assert_eq!([session.says(), session.says()], ["one", "two"]);
-    assert_snapshot!(session.says(), @"SCRIPT_EXHAUSTED: script:script.toml: this request is one more than the script answers; its last step is step 2");
+    assert_snapshot!(session.says(), @"SCRIPT_EXHAUSTED: script:script.toml: this request is one more than the script has steps for; its last is step 2 (line 4)");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_position_that_is_none_is_refused() {
     assert_snapshot!(session.says(), @"PROVIDER_FAILED: script:script.toml: the recorded position in the script can not be read: unknown field `cursor`, expected one of `at`, `times`, `passed`, `short`, `later`");
     assert_snapshot!(session.close(), @"PROVIDER_FAILED: script:script.toml: the recorded position in the script can not be read: unknown field `cursor`, expected one of `at`, `times`, `passed`, `short`, `later`");
     session.request.provider = json!({ "at": u32::MAX, "times": 7, "passed": [90] });
-    assert_snapshot!(session.says(), @"SCRIPT_EXHAUSTED: script:script.toml: this request is one more than the script answers; its last step is step 1");
+    assert_snapshot!(session.says(), @"SCRIPT_EXHAUSTED: script:script.toml: this request is one more than the script has steps for; its last is step 1 (line 2)");
 }
 
 proptest! {

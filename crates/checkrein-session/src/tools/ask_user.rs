@@ -35,6 +35,10 @@ impl SessionTool for AskUser {
         true
     }
 
+    fn asks(&self) -> bool {
+        true
+    }
+
     fn answer(&self, call: &CallId, args: &Value, state: &State) -> SessionReply {
         let Ok(input) = Input::deserialize(args) else {
             return SessionReply::Failed { code: Code::InvalidArgs, message: "`question` is required".to_owned() };

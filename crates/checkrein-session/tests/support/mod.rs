@@ -49,6 +49,7 @@ pub(crate) fn opened() -> SessionOpened {
         session: SessionId::new("s1"),
         harness: "0".to_owned(),
         task: "words".to_owned(),
+        parent: None,
         folder: None,
         prompt: "Do it.".to_owned(),
         system: String::new(),

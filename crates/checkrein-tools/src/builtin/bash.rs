@@ -84,6 +84,7 @@ impl Tool for Bash {
     type Output = Output;
 
     const NAME: &'static str = "bash";
+    const LOOKS: bool = true;
     const DESCRIPTION: &'static str = "\
         Run a command line in a new bash, in the working directory. Nothing is kept between calls: no `cd`, no \
         variables. There is no standard input, so nothing may ask. Everything it started is ended with the call, \

@@ -63,6 +63,7 @@ impl Tool for Glob {
     type Output = Output;
 
     const NAME: &'static str = "glob";
+    const LOOKS: bool = true;
     const DESCRIPTION: &'static str = "\
         Find files by name, sorted by path. Hidden and ignored files are not listed, so no result does not mean that \
         nothing is there. To search in files, use `grep`.";

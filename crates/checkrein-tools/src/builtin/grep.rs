@@ -76,6 +76,7 @@ impl Tool for Grep {
     type Output = Output;
 
     const NAME: &'static str = "grep";
+    const LOOKS: bool = true;
     const DESCRIPTION: &'static str = "\
         Find lines that match a regular expression, as `path:line: text`, sorted by path. Hidden, ignored and binary \
         files are not searched, so no result does not mean that it is nowhere. To find files by name, use `glob`.";

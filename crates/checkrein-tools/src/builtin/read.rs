@@ -71,6 +71,7 @@ impl Tool for Read {
     type Output = Output;
 
     const NAME: &'static str = "read";
+    const LOOKS: bool = true;
     const DESCRIPTION: &'static str = "\
         Read a text file as numbered lines (`N: text`; the prefix is not part of the file). A long file comes in \
         parts: the last line of a result says whether there is more and gives the exact next call. Read a file \

@@ -51,6 +51,7 @@ impl Tool for Todo {
     type Output = Output;
 
     const NAME: &'static str = "todo";
+    const LOOKS: bool = true;
     const DESCRIPTION: &'static str = "\
         Write down the plan of work that has several steps, and keep it true: give the whole list each time, with what \
         is open, what you are doing and what is done. Not for work of one step.";

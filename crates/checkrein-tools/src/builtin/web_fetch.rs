@@ -55,6 +55,7 @@ impl Tool for WebFetch {
     type Output = Output;
 
     const NAME: &'static str = "web_fetch";
+    const LOOKS: bool = true;
     const DESCRIPTION: &'static str = "\
         Get one page of the web as text; HTML comes as Markdown. Only `https`. No scripts are run, nothing is sent but \
         the address, and nobody is logged in. A page that has moved to another place may have to be fetched there by a \

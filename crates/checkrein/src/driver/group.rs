@@ -103,7 +103,7 @@ impl Session {
         {
             let call = only.call().clone();
             let reply = tool.answer(&call.id, &call.args, &self.log.state);
-            return self.session_tool(admitted, reply);
+            return self.session_tool(admitted, reply).await;
         }
         let started = start(admitted, &mut self.log)?;
         self.run_all(order, started, snapshot).await
@@ -116,7 +116,7 @@ impl Session {
         snapshot: &Snapshot,
     ) -> Result<(), HarnessError> {
         let mut started = started.into_iter();
-        let (gate, spill, cancel, log) = (&self.gate, &*self.spill, &self.cancel, &mut self.log);
+        let (gate, spill, cancel, log) = (&self.gate, &self.spill, &self.cancel, &mut self.log);
         let mut ends = FuturesOrdered::new();
         for step in order {
             let run: std::pin::Pin<Box<dyn Future<Output = Option<Finished>> + Send + '_>> = match step {
@@ -139,7 +139,7 @@ impl Session {
     }
 
     /// A tool that is answered from the state. It is exclusive, so it is alone in its group.
-    fn session_tool(
+    async fn session_tool(
         &mut self,
         admitted: Vec<checkrein_gate::Approved>,
         reply: SessionReply,
@@ -149,6 +149,7 @@ impl Session {
             SessionReply::Result { text, change } => (None, text, change),
             SessionReply::Failed { code, message } => (Some(code), error_text(code, &message), None),
             SessionReply::AskPerson { question } => return self.ask_person(&call.id, question),
+            SessionReply::Delegate(delegation) => return self.delegate(admitted, &delegation).await,
         };
         start(admitted, &mut self.log)?;
         let finished = Finished {

@@ -44,5 +44,8 @@ async fn tools_are_offered_in_one_order() {
     let rig = Rig::new(vec![text("done")]);
     rig.drive().await;
     let names: Vec<_> = rig.requests()[0].tools.iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!(names, ["ask_user", "bash", "edit", "glob", "grep", "probe", "read", "todo", "web_fetch", "write"]);
+    assert_eq!(
+        names,
+        ["ask_user", "bash", "edit", "glob", "grep", "probe", "read", "task", "todo", "web_fetch", "write"]
+    );
 }
