@@ -106,6 +106,8 @@ pub enum Winner {
     },
     /// Written in a place that the grant chooses: no rule is asked.
     Incidental,
+    /// No rule speaks of it, and it follows from what the program is: the rule that lets the program run decides.
+    Own,
     /// A pre-hook.
     Hook {
         /// Its name.

@@ -259,6 +259,10 @@ pub struct Connect {
     /// The URL carries a user or a password.
     #[serde(default, skip_serializing_if = "is_false")]
     pub user_info: bool,
+    /// The address stands in the settings of the program, not in the call, as that of a git remote does. Where no rule
+    /// speaks of the host, the rule that lets the program run decides.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub own: bool,
 }
 
 impl Effect {

@@ -54,6 +54,18 @@ pub enum Question {
         /// Absolute path of a folder.
         folder: String,
     },
+    /// Where do these remotes of the repository that holds this folder lead? A list: URLs without user and password,
+    /// `HOST:PATH`, absolute paths, and `NAME::REST` for a helper program. Empty where the settings speak of none.
+    GitRemotes {
+        /// Absolute path of a folder.
+        folder: String,
+        /// The person's home, whose settings of git count as well.
+        home: String,
+        /// Which of them.
+        which: Remotes,
+        /// For a push, which may lead elsewhere.
+        push: bool,
+    },
     /// Was this path changed since the session began? `changed` or `unchanged`.
     Changed {
         /// Absolute path of a file, or of a folder with everything below.
@@ -71,6 +83,20 @@ pub enum Question {
         /// The tool.
         tool: String,
     },
+}
+
+/// Remotes of a git repository.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remotes {
+    /// The one that git takes where none is named.
+    Usual,
+    /// The one, or the group, of this name; or what becomes of an address under the rules that rewrite addresses.
+    Named(String),
+    /// Every one.
+    All,
+    /// Those of the submodules.
+    Submodules,
 }
 
 /// What was found out: one text, or a list.

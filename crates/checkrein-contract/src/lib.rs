@@ -37,7 +37,7 @@ pub use event::{
     Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Presentation,
     ProposalKind, ProposedCall, SeenFile, SessionChange, TrimmedResult,
 };
-pub use fact::{Answered, Facts, Finding, Question};
+pub use fact::{Answered, Facts, Finding, Question, Remotes};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
 pub use opened::{Check, OnAsk, Parent, PolicySource, SessionOpened, Skill, StopOn};

@@ -11,6 +11,8 @@ const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The folders of a repository.
 pub(crate) struct Repository {
+    /// Where git goes: the top of the working tree, or the repository itself where it has none.
+    pub(crate) top: PathBuf,
     /// Of this working tree.
     pub(crate) own: PathBuf,
     /// Of all its working trees: settings, hooks and data. The same one, but for an added working tree.
@@ -20,9 +22,12 @@ pub(crate) struct Repository {
 /// Where the data of the repository is that holds this folder: a real path. `None` where there is none, or it can not be
 /// told.
 pub(crate) fn git_folder(folder: &str) -> Option<String> {
-    let found = repositories(folder)?;
-    let repository = found.last().filter(|repository| is_sound(repository))?;
-    real_path(repository.common.to_str()?)
+    real_path(repository(folder)?.common.to_str()?)
+}
+
+/// The repository that git takes for this folder.
+pub(crate) fn repository(folder: &str) -> Option<Repository> {
+    repositories(folder)?.pop().filter(is_sound)
 }
 
 /// What git could take for the repository of this folder: the one that it would take last, and before it those that it
@@ -40,7 +45,7 @@ pub(crate) fn repositories(folder: &str) -> Option<Vec<Repository>> {
         };
         // A folder may be a repository itself: one without a working tree.
         for own in own.into_iter().chain([above.to_owned()]) {
-            let repository = Repository { common: common(&own)?, own };
+            let repository = Repository { top: above.to_owned(), common: common(&own)?, own };
             let sound = is_sound(&repository);
             if sound || repository.own != above {
                 found.push(repository);

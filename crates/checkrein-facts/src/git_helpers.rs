@@ -94,7 +94,7 @@ impl Search {
 }
 
 /// What is in a folder: nothing where there is none; `None` where it can not be read.
-fn entries(folder: &Path) -> Option<Vec<fs::DirEntry>> {
+pub(crate) fn entries(folder: &Path) -> Option<Vec<fs::DirEntry>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries.collect::<Result<_, _>>().ok(),
         Err(error) if is_absence(&error) => Some(Vec::new()),
@@ -103,7 +103,7 @@ fn entries(folder: &Path) -> Option<Vec<fs::DirEntry>> {
 }
 
 /// The file that is included; `None` where that is not a matter of this file alone, such as a home folder.
-fn included(from: &Path, path: &str) -> Option<PathBuf> {
+pub(crate) fn included(from: &Path, path: &str) -> Option<PathBuf> {
     if path.is_empty() || path.starts_with('~') || path.starts_with("%(") {
         return None;
     }

@@ -12,6 +12,7 @@ mod digest;
 mod git_config;
 mod git_folder;
 mod git_helpers;
+mod git_remotes;
 mod holds;
 mod ignored;
 mod kind;
@@ -57,6 +58,9 @@ fn look(question: &Question, began: Option<SystemTime>) -> Option<Finding> {
         Question::Addresses { host } => addresses::addresses(host).map(Finding::List),
         Question::GitHelpers { folder } => git_helpers::git_helpers(folder).map(Finding::List),
         Question::GitFolder { folder } => git_folder::git_folder(folder).map(Finding::Text),
+        Question::GitRemotes { folder, home, which, push } => {
+            git_remotes::git_remotes(folder, home, which, *push).map(Finding::List)
+        }
         Question::Changed { path } => changed::changed(path, began?).map(Finding::from),
         Question::Digest { path } => digest::digest(path).map(Finding::Text),
         // Nothing here speaks to servers, so nobody agreed to a tool of one.
@@ -86,7 +90,16 @@ mod tests {
             (Question::CaseFolding { path: at }, Some("exact".into())),
             (Question::Addresses { host: "127.0.0.1".to_owned() }, list(&["127.0.0.1"])),
             (Question::GitHelpers { folder: folder.clone() }, list(&[])),
-            (Question::GitFolder { folder }, None),
+            (Question::GitFolder { folder: folder.clone() }, None),
+            (
+                Question::GitRemotes {
+                    home: folder.clone(),
+                    folder,
+                    which: checkrein_contract::Remotes::Submodules,
+                    push: false,
+                },
+                list(&[]),
+            ),
             (Question::Changed { path: path.clone() }, Some("changed".into())),
             (
                 Question::Digest { path: path.clone() },

@@ -55,7 +55,12 @@ fn judge(policy: &Policy, effect: &Effect, part: u32, facts: &Facts) -> (TraceSt
         let reason = "it keeps this in a place of its own".to_owned();
         return (step(Winner::Incidental, Verdict::Allow, Vec::new()), Code::Allowed, reason);
     }
-    let judged = policy.judge(effect, facts);
+    let mut judged = policy.judge(effect, facts);
+    if judged.winner == Winner::Default && matches!(effect, Effect::Connect(to) if to.own && !to.host.is_empty()) {
+        judged.winner = Winner::Own;
+        judged.verdict = Verdict::Allow;
+        judged.reason = "the program's settings name it, no rule speaks of it, and it goes with the program".to_owned();
+    }
     if judged.verdict != Verdict::Deny
         && let Some(unclear) = unclear(policy, effect, facts)
     {
@@ -152,7 +157,7 @@ fn unmet_by(run: &Run, facts: &Facts) -> Option<(Question, String)> {
                 return None;
             }
             (Question::Changed { path }, Some(_)) => {
-                format!("it runs what is in `{path}`, which was changed in this session")
+                format!("it goes by `{path}`, which was changed in this session")
             }
             (Question::Kind { path }, Some(_)) => format!("`{path}` decides which program `{}` is", run.program),
             (Question::GitHelpers { .. }, Some(Finding::List(names))) => {

@@ -36,7 +36,7 @@ pub fn needed(step: &TraceStep) -> Option<String> {
         },
         (Winner::Hook { name } | Winner::Guard { name }, _) => format!("`{name}` would have to let it pass"),
         (Winner::Unconfined, _) => "a sandbox, or a person's `--unconfined`".to_owned(),
-        (Winner::NoEffect | Winner::Incidental, _) => return None,
+        (Winner::NoEffect | Winner::Incidental | Winner::Own, _) => return None,
     })
 }
 

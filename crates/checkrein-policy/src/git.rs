@@ -51,6 +51,21 @@ fn has_own_transport(url: &str) -> bool {
     })
 }
 
+/// `../other.git`, as a submodule may be given, beside the address of the whole.
+pub fn beside(base: &str, relative: &str) -> Option<String> {
+    let (mut base, mut rest) = (base.trim_end_matches('/'), relative);
+    loop {
+        if let Some(further) = rest.strip_prefix("../") {
+            base = base.get(..base.rfind(['/', ':'])?)?;
+            rest = further;
+        } else if let Some(further) = rest.strip_prefix("./") {
+            rest = further;
+        } else {
+            return Some(format!("{base}/{rest}"));
+        }
+    }
+}
+
 /// The truth value, where it is one.
 pub fn truth(value: Option<&str>) -> Option<bool> {
     let Some(value) = value else { return Some(true) };

@@ -77,6 +77,7 @@ impl Url {
             method: None,
             via: None,
             user_info: self.user_info,
+            own: false,
         }
     }
 }

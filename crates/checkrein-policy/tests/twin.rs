@@ -35,6 +35,7 @@ fn by(step: &TraceStep) -> String {
         Winner::NotUnderstood => "not understood".to_owned(),
         Winner::RestsOn { .. } => "rests on".to_owned(),
         Winner::Incidental => "incidental".to_owned(),
+        Winner::Own => "own".to_owned(),
         Winner::NoEffect => "no effect".to_owned(),
         other => format!("{other:?}"),
     }

@@ -159,7 +159,15 @@ impl Matcher for Hosts {
         let to = |host: &String| {
             let host = host.strip_prefix("*.").map_or_else(|| host.clone(), |parent| format!("some-name.{parent}"));
             let (scheme, path, method) = (scheme.clone(), path.clone(), method.clone());
-            Effect::Connect(Connect { host, port, scheme, path, method, user_info: false, via: self.server.clone() })
+            Effect::Connect(Connect {
+                host,
+                port,
+                scheme,
+                path,
+                method,
+                via: self.server.clone(),
+                ..Connect::default()
+            })
         };
         if self.addresses.is_some() {
             return Vec::new();

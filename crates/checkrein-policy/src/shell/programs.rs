@@ -2,6 +2,7 @@
 
 pub(super) mod git;
 mod network;
+mod remotes;
 mod xargs;
 
 use checkrein_contract::{Deed, Tree};

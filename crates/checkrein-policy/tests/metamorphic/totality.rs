@@ -1,7 +1,7 @@
 //! Foreseeing comes to an end, with the same answer each time, on whatever text it is given and whatever the world
 //! answers. Shows R1, R4, R14.
 
-use checkrein_contract::{Facts, Finding, Foreseen, Place, Question, Tree};
+use checkrein_contract::{Facts, Finding, Foreseen, Place, Question, Remotes, Tree};
 use checkrein_policy::{Models, Scene, shell};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -192,6 +192,12 @@ fn facts_about_anything_break_nothing() {
             Question::CaseFolding { path: path("/srv/project") },
             Question::GitHelpers { folder: path("/srv/project") },
             Question::GitFolder { folder: path("/srv/project") },
+            Question::GitRemotes {
+                folder: path("/srv/project"),
+                home: path("/home/dev"),
+                which: Remotes::Named(path("origin")),
+                push: false,
+            },
             Question::Changed { path: path("/srv/project/Makefile") },
         ];
         let mut facts = Facts::default();

@@ -343,17 +343,19 @@ fn connect() -> impl Strategy<Value = Connect> {
         maybe(select(vec!["GET", "POST", "HEAD"])),
         maybe(select(vec!["srv", "other"])),
         rarely(),
+        rarely(),
     )
-        .prop_map(|(host, port, scheme, path, method, via, user_info)| {
-            let own = |text: Option<&str>| text.map(str::to_owned);
+        .prop_map(|(host, port, scheme, path, method, via, user_info, own)| {
+            let owned = |text: Option<&str>| text.map(str::to_owned);
             Connect {
                 host: host.to_owned(),
                 port,
-                scheme: own(scheme),
-                path: own(path),
-                method: own(method),
-                via: own(via),
+                scheme: owned(scheme),
+                path: owned(path),
+                method: owned(method),
+                via: owned(via),
                 user_info,
+                own,
             }
         })
 }

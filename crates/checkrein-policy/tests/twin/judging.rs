@@ -26,7 +26,11 @@ fn judge(files: &[File], effect: &Effect, facts: &Facts) -> Step {
     if matches!(effect, Effect::Write { incidental: true, .. }) {
         return (Verdict::Allow, "incidental".to_owned());
     }
-    let (verdict, by) = by_layers(files, effect, facts);
+    let (mut verdict, mut by) = by_layers(files, effect, facts);
+    // What a program's own settings name goes with the program, unless a rule speaks of it.
+    if by == "default" && matches!(effect, Effect::Connect(to) if to.own) {
+        (verdict, by) = (Verdict::Allow, "own".to_owned());
+    }
     if verdict == Verdict::Deny {
         return (verdict, by);
     }

@@ -9,6 +9,9 @@ git init -q --bare ../remote.git
 cd project
 git init -q
 git remote add origin ../../remote.git
+# Nobody listens on the discard port: who turns there is seen, and fails.
+git remote add web http://127.0.0.1:9/r.git
+git remote add far ssh://127.0.0.1:9/r.git
 printf 'one\ntwo\nthree\n' > a.txt
 printf 'one\nTWO\nthree\nfour\n' > b.txt
 printf 'b 2\na 1\nc 3\nb 2\n' > data.txt

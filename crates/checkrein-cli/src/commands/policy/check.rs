@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use checkrein::contract::{Effect, Facts, Finding, PolicySource, Question, TraceStep, Verdict, Winner};
+use checkrein::contract::{Effect, Facts, Finding, PolicySource, Question, Remotes, TraceStep, Verdict, Winner};
 use checkrein::policy::explain::needed;
 use checkrein::policy::fixtures::FixtureContext;
 use checkrein::{CheckedCall, HarnessError, check_call, models, policy_for};
@@ -120,6 +120,7 @@ fn by(step: &TraceStep) -> String {
         Winner::NotUnderstood => "not known before it runs".to_owned(),
         Winner::RestsOn { .. } => "what the rule rests on does not hold".to_owned(),
         Winner::Incidental => "kept in a place of its own".to_owned(),
+        Winner::Own => "named by its settings: goes with the program".to_owned(),
         Winner::NoEffect => "nothing outside the session".to_owned(),
         Winner::Hook { name } | Winner::Guard { name } => name.clone(),
         Winner::Unconfined => "unconfined".to_owned(),
@@ -207,6 +208,10 @@ fn shown_facts(facts: &Facts) -> Vec<String> {
             Question::GitHelpers { folder } => format!("the repository at {folder} starts {answer}"),
             Question::GitFolder { .. } if answer == UNKNOWN => return None,
             Question::GitFolder { folder } => format!("the repository at {folder} is kept in {answer}"),
+            Question::GitRemotes { folder, which: Remotes::Named(name), .. } => {
+                format!("{name} of the repository at {folder} leads to {answer}")
+            }
+            Question::GitRemotes { folder, .. } => format!("remotes of the repository at {folder} lead to {answer}"),
             Question::Changed { path } => format!("{path}: {answer} since the session began"),
             Question::Digest { path } => format!("{path} has the digest {answer}"),
             Question::Definition { server, tool } => format!("{tool} of {server}: {answer}"),

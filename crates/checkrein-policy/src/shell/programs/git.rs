@@ -1,21 +1,20 @@
 //! git: revisions, pathspecs and remotes, and what a repository may bring along.
 
-use checkrein_contract::{Connect, Deed, Effect, Question};
+use checkrein_contract::{Deed, Effect, Question};
 
 use super::super::flow::Flow;
 use super::super::perform::Doing;
 use super::super::places::{Spot, Touch, last_name};
 use super::super::value::{Piece, Text};
 use super::super::walk::Walker;
-use super::network::host_name;
+use super::remotes;
 use crate::commands::{Reading, Role};
 use crate::paths;
-use crate::url::{self, Url};
 
 /// What a word of git does.
 pub(in super::super) fn word(walker: &mut Walker<'_>, role: Role, text: &Text, doing: &mut Doing) {
     match role {
-        Role::Remote => remote(walker, text, doing),
+        Role::Remote => remotes::word(walker, text, doing),
         Role::Pathspec => pathspec(walker, text, brings_back(doing)),
         Role::Revision => {
             let behind_dashes = doing.reading.dashes.is_some_and(|dashes| {
@@ -36,42 +35,6 @@ pub(in super::super) fn word(walker: &mut Walker<'_>, role: Role, text: &Text, d
                 walker.unknown(format!("the reference `{}` is not known before it runs", text.shown()));
             }
         }
-    }
-}
-
-fn remote(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) {
-    let Some(known) = text.as_known() else {
-        return walker.unknown(format!("which repository `{}` is, is not known before it runs", text.shown()));
-    };
-    if let Some((scheme, rest)) = known.split_once("://") {
-        doing.connects = true;
-        if scheme == "file" {
-            return walker.touch(Touch::List, &Text::from(rest));
-        }
-        let connect = match Url::parse(known) {
-            Ok(url) => url.connect(),
-            Err(_) => url::refused(),
-        };
-        return walker.note(Effect::Connect(connect));
-    }
-    // `ext::COMMAND` and other helpers run programs.
-    if known.contains("::") {
-        doing.deed(Deed::Code);
-        return walker.unknown(format!("`{known}` starts a helper program"));
-    }
-    if known.starts_with(['/', '.', '~']) {
-        return walker.touch(Touch::List, text);
-    }
-    if let Some((host, _)) = known.split_once(':') {
-        let host = host_name(host);
-        doing.connects = true;
-        return walker.note(Effect::Connect(Connect { host, port: 22, ..Connect::default() }));
-    }
-    if known.contains('/') {
-        return walker.touch(Touch::List, text);
-    }
-    if walker.state.remotes_changed {
-        walker.unknown(format!("`{known}` was given another address in the same call"));
     }
 }
 
@@ -199,10 +162,10 @@ fn writes_settings(walker: &mut Walker<'_>, reading: &Reading) {
 
 /// What every git command may bring along, and what it leaves behind for the next one.
 pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
-    let reading = &doing.reading;
-    let words: Vec<&str> = reading.path.iter().skip(1).map(String::as_str).collect();
+    let path = doing.reading.path.clone();
+    let words: Vec<&str> = path.iter().skip(1).map(String::as_str).collect();
     if words.first() == Some(&"clone")
-        && let [address] = reading.operands.as_slice()
+        && let [address] = doing.reading.operands.as_slice()
         && let Some(name) = last_name(&address.text)
     {
         // Without a folder it is named after the repository.
@@ -213,6 +176,8 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
     if matches!(words.first(), None | Some(&("version" | "help" | "clone"))) {
         return;
     }
+    remotes::unnamed(walker, doing);
+    let reading = &doing.reading;
     let root = walker.scene.place.root.clone();
     for folder in walker.state.folders.known.clone() {
         doing.rests_on.push(Question::GitHelpers { folder: folder.clone() });
