@@ -52,6 +52,33 @@ fn values_that_are_known() {
     }
 }
 
+/// A login shell runs the start files of the person first: what runs then rests on nobody having changed them.
+#[test]
+fn a_login_shell_runs_start_files() {
+    let rests = |text: &str| -> Vec<Vec<String>> {
+        let runs = foresee(text).effects.into_iter().filter_map(|effect| match effect {
+            Effect::Run(run) => Some(run),
+            _ => None,
+        });
+        let changed = |question: &Question| match question {
+            Question::Changed { path } => path.strip_prefix("/home/dev/").map(str::to_owned),
+            _ => None,
+        };
+        runs.map(|run| run.rests_on.iter().filter_map(changed).collect()).collect()
+    };
+    let bash = [".bash_profile", ".bash_login", ".profile", ".bash_logout"].map(str::to_owned).to_vec();
+    assert_eq!(rests("bash -lc 'cat a; head b'"), [bash.clone(), bash.clone()]);
+    assert_eq!(rests("bash --login -c 'env cat a'; cat c"), [bash.clone(), Vec::new()], "not what comes after");
+    assert_eq!(rests("bash -l x.sh"), [bash]);
+    assert_eq!(rests("sh -lc ls"), [[".profile"]]);
+    assert_eq!(rests("zsh -c ls"), [[".zshenv"]]);
+    assert_eq!(rests("zsh -lc ls"), [[".zshenv", ".zprofile", ".zlogin", ".zlogout"]]);
+    for plain in ["bash -c ls", "bash --noprofile -lc ls", "sh -c ls", "zsh -f -c ls"] {
+        assert_eq!(rests(plain), [Vec::<String>::new()], "{plain}");
+    }
+    assert!(unknown("echo x >> ~/.profile; bash -lc ls"), "what runs is what the call writes first");
+}
+
 /// Text that is evaluated as code or as a name is not.
 #[test]
 fn values_that_are_evaluated() {

@@ -46,6 +46,7 @@ pub(super) struct TableFile {
     pub(super) key_values: Option<String>,
     pub(super) stdin: Option<String>,
     pub(super) informational: Option<bool>,
+    pub(super) profile: Option<Vec<String>>,
     pub(super) many: Option<usize>,
     pub(super) beyond: Option<ChangeFile>,
 }
@@ -65,6 +66,7 @@ pub(super) struct ChangeFile {
     does: Option<String>,
     effects: Option<Vec<String>>,
     unknown: Option<String>,
+    profile: Option<Vec<String>>,
     many: Option<usize>,
     #[serde(flatten)]
     roles: BTreeMap<String, String>,
@@ -93,6 +95,8 @@ pub(crate) struct Change {
     pub(crate) only_effects: bool,
     pub(crate) effects: Vec<Fixed>,
     pub(crate) unknown: Option<String>,
+    /// Files of the person that it runs as well; an empty list: none at all.
+    pub(crate) profile: Option<Vec<String>>,
     pub(crate) many: Option<usize>,
     pub(crate) roles: Vec<(Role, Role)>,
 }
@@ -169,6 +173,8 @@ pub(crate) struct Table {
     pub(crate) key_values: Vec<(String, Role)>,
     pub(crate) stdin: Option<Stdin>,
     pub(crate) informational: bool,
+    /// Files of the person that it runs before anything else.
+    pub(crate) profile: Vec<String>,
     pub(crate) many: Option<usize>,
     pub(crate) beyond: Option<Change>,
     /// Some option of it does more than look.
@@ -188,7 +194,7 @@ impl TableFile {
             } };
         }
         or!(flags options operands default drop_first does code_files chosen_by effects caches own starts names makes neutral stops abbreviates
-            bundles single_dash numbers plus anywhere words key_values stdin informational many beyond)
+            bundles single_dash numbers plus anywhere words key_values stdin informational many beyond profile)
     }
 
     /// Adds the options of another table (`include`).
@@ -245,6 +251,7 @@ impl Table {
             words: file.words.unwrap_or(false),
             stdin: file.stdin.as_deref().map(stdin).transpose()?,
             informational: file.informational.unwrap_or(true),
+            profile: file.profile.clone().unwrap_or_default(),
             many: file.many,
             beyond: file.beyond.as_ref().map(change).transpose()?,
             ..Self::default()
@@ -408,6 +415,7 @@ fn change(file: &ChangeFile) -> Result<Change, String> {
         effects: fixed(file.effects.as_deref())?,
         only_effects: file.effects.as_ref().is_some_and(Vec::is_empty),
         unknown: file.unknown.clone(),
+        profile: file.profile.clone(),
         many: file.many,
         roles,
     })

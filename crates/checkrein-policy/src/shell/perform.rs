@@ -37,6 +37,8 @@ pub(super) struct Doing {
     pub(super) fed: bool,
     /// Folders that it makes its own.
     pub(super) kept: Vec<String>,
+    /// Files of the person that it runs first.
+    pub(super) profile: Vec<String>,
     /// Options that something in its operands counts as.
     pub(super) implied: Vec<&'static str>,
 }
@@ -244,6 +246,7 @@ impl Walker<'_> {
             self.unknown(format!("`{}` {reason}", doing.reading.path.join(" ")));
         }
         let quiet = changes.iter().any(|change| change.only_effects);
+        self.runs_profile(table, &changes, doing);
         // `tar` takes the names of its archive and lists from where it starts, and `-C` counts for the members behind it.
         let start = self.state.folders.clone();
         let is_tar = matches!(doing.name.as_str(), "tar" | "bsdtar" | "gtar");
@@ -265,6 +268,20 @@ impl Walker<'_> {
         self.operands(table, &changes, doing);
         self.standing(table, doing);
         programs::after(self, doing);
+    }
+
+    /// The start files of a login shell, and their like. They are the person's own; what runs after them rests on it that
+    /// nobody changed them in this session.
+    fn runs_profile(&self, table: &Table, changes: &[&Change], doing: &mut Doing) {
+        let mut files: Vec<&String> = table.profile.iter().collect();
+        for more in changes.iter().filter_map(|change| change.profile.as_ref()) {
+            files.extend(more);
+        }
+        if changes.iter().any(|change| change.profile.as_ref().is_some_and(Vec::is_empty)) {
+            files.clear();
+        }
+        doing.profile = files.into_iter().map(|file| self.in_home(file)).collect();
+        doing.rests_on.extend(doing.profile.iter().map(|path| Question::Changed { path: path.clone() }));
     }
 
     /// Options of which only a manual says what they do.

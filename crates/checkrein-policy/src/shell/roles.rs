@@ -139,7 +139,9 @@ impl Walker<'_> {
         }
         let part = self.current_part();
         let arguments = doing.reading.operands.iter().skip(2).cloned().collect::<Vec<_>>();
+        let profile = std::mem::take(&mut doing.profile);
         self.in_child(|walker| {
+            walker.state.profile.extend(profile);
             walker.state.arguments = Some(arguments.into());
             walker.state.functions.clear();
             walker.text(&text.as_script());

@@ -131,6 +131,8 @@ pub(crate) struct State {
     pub(crate) downloaded_anywhere: bool,
     /// Links made on the way.
     pub(crate) links: Vec<Link>,
+    /// Files that the person's shell ran first: they may have changed what any name means.
+    pub(crate) profile: Vec<String>,
     /// `git remote set-url` and the like: names no longer mean what they meant.
     pub(crate) remotes_changed: bool,
 }
@@ -177,6 +179,7 @@ impl State {
         if self.arguments != other.arguments {
             self.arguments = None;
         }
+        extend(&mut self.profile, &other.profile);
         self.keep_from_child(other);
     }
 

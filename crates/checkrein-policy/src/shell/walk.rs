@@ -120,7 +120,16 @@ impl<'a> Walker<'a> {
     }
 
     /// Notes an effect in front of those noted since a mark.
-    pub(super) fn note_at(&mut self, mark: usize, part: u32, effect: Effect) {
+    pub(super) fn note_at(&mut self, mark: usize, part: u32, mut effect: Effect) {
+        if let Effect::Run(run) = &mut effect {
+            for path in &self.state.profile {
+                let question = Question::Changed { path: path.clone() };
+                if !run.rests_on.contains(&question) {
+                    run.rests_on.push(question);
+                    run.own.reads.push(path.clone());
+                }
+            }
+        }
         let known = self.effects.iter().zip(&self.numbers).any(|(known, number)| *number == part && *known == effect);
         if !known {
             self.effects.insert(mark.min(self.effects.len()), effect);

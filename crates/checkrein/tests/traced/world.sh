@@ -5,6 +5,7 @@ mkdir -p home/project tmp
 cd home
 printf '[user]\n\tname = Dev\n\temail = dev@example.org\n[init]\n\tdefaultBranch = main\n' > .gitconfig
 printf 'a note\n' > notes.txt
+printf 'PROFILE=1\n' | tee .profile .zshenv .zprofile > /dev/null
 git init -q --bare ../remote.git
 cd project
 git init -q
