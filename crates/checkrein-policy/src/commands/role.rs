@@ -43,6 +43,17 @@ pub(crate) enum Role {
     Config,
     FilesFrom,
     AtFile,
+    NameAtFile,
+    Form,
+    Pass,
+    Cert,
+    Newkey,
+    ReadList,
+    Port,
+    Via,
+    Database,
+    Setting,
+    RemoteShell,
     Assignment,
     Variable,
     SedScript,
@@ -53,7 +64,7 @@ pub(crate) enum Role {
 }
 
 /// Every role with its name in the files.
-pub(crate) const ROLES: [(&str, Role); 47] = [
+pub(crate) const ROLES: [(&str, Role); 58] = [
     ("data", Role::Data),
     ("read", Role::Read),
     ("list", Role::List),
@@ -94,6 +105,17 @@ pub(crate) const ROLES: [(&str, Role); 47] = [
     ("config", Role::Config),
     ("files-from", Role::FilesFrom),
     ("at-file", Role::AtFile),
+    ("name-at-file", Role::NameAtFile),
+    ("form", Role::Form),
+    ("pass", Role::Pass),
+    ("cert", Role::Cert),
+    ("newkey", Role::Newkey),
+    ("read-list", Role::ReadList),
+    ("port", Role::Port),
+    ("via", Role::Via),
+    ("database", Role::Database),
+    ("setting", Role::Setting),
+    ("remote-shell", Role::RemoteShell),
     ("assignment", Role::Assignment),
     ("variable", Role::Variable),
     ("sed-script", Role::SedScript),
@@ -123,6 +145,12 @@ impl Role {
                 | Self::Pathspec
                 | Self::Range
                 | Self::AtFile
+                | Self::NameAtFile
+                | Self::Form
+                | Self::Pass
+                | Self::Cert
+                | Self::Newkey
+                | Self::ReadList
                 | Self::Refspec
                 | Self::SedScript
                 | Self::AwkScript

@@ -46,6 +46,10 @@ pub(super) struct TableFile {
     pub(super) key_values: Option<String>,
     pub(super) stdin: Option<String>,
     pub(super) informational: Option<bool>,
+    pub(super) port: Option<u16>,
+    pub(super) host: Option<String>,
+    pub(super) settings: Option<String>,
+    pub(super) inside: Option<String>,
     pub(super) profile: Option<Vec<String>>,
     pub(super) many: Option<usize>,
     pub(super) beyond: Option<ChangeFile>,
@@ -173,6 +177,14 @@ pub(crate) struct Table {
     pub(crate) key_values: Vec<(String, Role)>,
     pub(crate) stdin: Option<Stdin>,
     pub(crate) informational: bool,
+    /// The port of hosts that name none.
+    pub(crate) port: Option<u16>,
+    /// Where it connects when no word names a host.
+    pub(crate) host: Option<String>,
+    /// What stands in words of the role `setting`: lower-case names with the roles of their values.
+    pub(crate) settings: Vec<(String, Role)>,
+    /// Options whose paths start at the last operand.
+    pub(crate) inside: Vec<String>,
     /// Files of the person that it runs before anything else.
     pub(crate) profile: Vec<String>,
     pub(crate) many: Option<usize>,
@@ -194,7 +206,7 @@ impl TableFile {
             } };
         }
         or!(flags options operands default drop_first does code_files chosen_by effects caches own starts names makes neutral stops abbreviates
-            bundles single_dash numbers plus anywhere words key_values stdin informational many beyond profile)
+            bundles single_dash numbers plus anywhere words key_values stdin informational many beyond port host settings inside profile)
     }
 
     /// Adds the options of another table (`include`).
@@ -251,6 +263,9 @@ impl Table {
             words: file.words.unwrap_or(false),
             stdin: file.stdin.as_deref().map(stdin).transpose()?,
             informational: file.informational.unwrap_or(true),
+            port: file.port,
+            host: file.host.clone(),
+            settings: pairs("settings", file.settings.as_deref())?,
             profile: file.profile.clone().unwrap_or_default(),
             many: file.many,
             beyond: file.beyond.as_ref().map(change).transpose()?,
@@ -269,27 +284,33 @@ impl Table {
         if let Some([(twice, _), _]) = table.spellings.array_windows().find(|[(a, _), (b, _)]| a == b) {
             return Err(format!("`{twice}` is given twice"));
         }
-        for pair in words(file.key_values.as_deref()) {
-            let (key, name) = pair.split_once('=').ok_or_else(|| format!("`{pair}` has no `=ROLE`"))?;
-            table.key_values.push((key.to_owned(), role(name)?));
-        }
+        table.key_values = pairs("key_values", file.key_values.as_deref())?;
+        table.add_changes(file)?;
+        Ok(table)
+    }
+
+    /// What its options change, and which of them other keys name.
+    fn add_changes(&mut self, file: &TableFile) -> Result<(), String> {
         for (option, file) in &file.when {
-            table.when.push((table.canonical(option)?, change(file)?));
+            let name = self.canonical(option)?;
+            self.when.push((name, change(file)?));
         }
         for (option, others) in &file.also {
-            let others = words(Some(others)).iter().map(|other| table.canonical(other)).collect::<Result<_, _>>()?;
-            table.also.push((table.canonical(option)?, others));
+            let others = words(Some(others)).iter().map(|other| self.canonical(other)).collect::<Result<_, _>>()?;
+            self.also.push((self.canonical(option)?, others));
         }
-        let drop_first = table.drop_first.iter().map(|option| table.canonical(option)).collect::<Result<_, _>>()?;
-        table.drop_first = drop_first;
-        table.acts = table.options.iter().any(|option| option.values.iter().any(|role| role.acts()))
-            || table.when.iter().any(|(_, change)| {
+        let drop_first = self.drop_first.iter().map(|option| self.canonical(option)).collect::<Result<_, _>>()?;
+        self.drop_first = drop_first;
+        let inside = words(file.inside.as_deref());
+        self.inside = inside.iter().map(|option| self.canonical(option)).collect::<Result<_, _>>()?;
+        self.acts = self.options.iter().any(|option| option.values.iter().any(|role| role.acts()))
+            || self.when.iter().any(|(_, change)| {
                 !change.deeds.is_empty()
                     || change.unknown.is_some()
                     || !change.effects.is_empty()
                     || change.roles.iter().any(|(_, to)| to.acts())
             });
-        Ok(table)
+        Ok(())
     }
 
     fn add_option(&mut self, names: &str, values: Vec<Role>, optional: bool) -> Result<(), String> {
@@ -342,6 +363,15 @@ impl Table {
 
 fn words(text: Option<&str>) -> Vec<String> {
     text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+/// `NAME=ROLE` words.
+fn pairs(key: &str, text: Option<&str>) -> Result<Vec<(String, Role)>, String> {
+    let one = |pair: String| {
+        let (name, of) = pair.split_once('=').ok_or_else(|| format!("`{key}`: `{pair}` has no `=ROLE`"))?;
+        Ok((name.to_owned(), role(of)?))
+    };
+    words(text).into_iter().map(one).collect()
 }
 
 fn stdin(word: &str) -> Result<Stdin, String> {

@@ -31,6 +31,10 @@ impl Walker<'_> {
             return;
         };
         let given = self.distribute(&places, &operands, doing);
+        for field in given.iter().filter(|(role, _)| *role == Role::Port).flat_map(|(_, fields)| fields) {
+            let port = programs::port(self, &field.text);
+            doing.ports.push(port);
+        }
         for (role, fields) in &given {
             self.expression_or_give(*role, fields, doing);
         }

@@ -39,6 +39,10 @@ pub(super) struct Doing {
     pub(super) kept: Vec<String>,
     /// Files of the person that it runs first.
     pub(super) profile: Vec<String>,
+    /// Ports that its words give to its connections.
+    pub(super) ports: Vec<u16>,
+    /// Ports of the program through which it reaches other machines.
+    pub(super) shell_ports: Vec<u16>,
     /// Options that something in its operands counts as.
     pub(super) implied: Vec<&'static str>,
 }
@@ -247,13 +251,15 @@ impl Walker<'_> {
         }
         let quiet = changes.iter().any(|change| change.only_effects);
         self.runs_profile(table, &changes, doing);
+        programs::find_ports(self, doing);
         // `tar` takes the names of its archive and lists from where it starts, and `-C` counts for the members behind it.
         let start = self.state.folders.clone();
         let is_tar = matches!(doing.name.as_str(), "tar" | "bsdtar" | "gtar");
         for given in doing.reading.given.clone() {
             self.folder_of(&given.values);
             let inside = is_tar.then(|| std::mem::replace(&mut self.state.folders, start.clone()));
-            self.values(&given.values, doing);
+            let values = programs::placed(self, &given, doing);
+            self.values(&values, doing);
             if let Some(inside) = inside {
                 self.state.folders = inside;
             }
@@ -266,6 +272,7 @@ impl Walker<'_> {
             self.fixed(fixed, doing);
         }
         self.operands(table, &changes, doing);
+        programs::usual_host(self, doing);
         self.standing(table, doing);
         programs::after(self, doing);
     }

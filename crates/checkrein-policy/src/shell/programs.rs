@@ -1,7 +1,9 @@
 //! What a table can not say about a program: how it starts others, what flows through it, where it connects.
 
 pub(super) mod git;
+mod named;
 mod network;
+mod ports;
 mod remotes;
 mod xargs;
 
@@ -14,7 +16,9 @@ use super::value::{Field, Piece, Text};
 use super::walk::Walker;
 use crate::commands::Given;
 
-pub(super) use network::{connect, connect_remote};
+pub(super) use named::{at_file, cert, form, name_at_file, named, newkey, pass, read_list};
+pub(super) use network::{connect, connect_remote, placed};
+pub(super) use ports::{database, find_ports, port, setting, usual_host};
 pub(super) use xargs::replaced;
 
 pub(crate) fn is_shell(name: &str) -> bool {

@@ -19,16 +19,16 @@ impl Walker<'_> {
         let role = self.changed(role, doing);
         let dash = text.as_known() == Some("-");
         match role {
-            Role::Data | Role::Link | Role::Variable | Role::Dir => {}
+            Role::Data | Role::Link | Role::Variable | Role::Dir | Role::Port => {}
             Role::Read | Role::Tree | Role::Write | Role::Edit | Role::Pack if dash => {}
             // What is copied may lie on another machine as well.
             Role::Read | Role::Tree if programs::connect_remote(self, text, doing) => {}
             Role::Read => {
                 doing.fed = true;
-                self.read(text);
+                programs::named(self, text, doing);
             }
             Role::Tree => programs::tree(self, text, doing),
-            Role::Url | Role::Host | Role::Address => {
+            Role::Url | Role::Host | Role::Address | Role::Via => {
                 doing.connects = true;
                 programs::connect(self, role, text, doing);
             }
@@ -52,7 +52,16 @@ impl Walker<'_> {
                 }
                 self.unknown(format!("`{}` lists further operands of `{}`", text.shown(), doing.name));
             }
-            Role::AtFile => self.at_file(text),
+            Role::Database => programs::database(self, text, doing),
+            Role::Setting => programs::setting(self, text, doing),
+            Role::RemoteShell => self.shell(text, doing),
+            Role::AtFile => programs::at_file(self, text),
+            Role::NameAtFile => programs::name_at_file(self, text),
+            Role::Form => programs::form(self, text),
+            Role::Pass => programs::pass(self, text),
+            Role::Cert => programs::cert(self, text),
+            Role::Newkey => programs::newkey(self, text),
+            Role::ReadList => programs::read_list(self, text),
             Role::Assignment => self.given_variable(text),
             Role::SedScript => super::scripts::sed::look(self, text, doing),
             Role::AwkScript => super::scripts::awk::look(self, text, doing),
@@ -154,26 +163,6 @@ impl Walker<'_> {
         doing.deed(Deed::Code);
         if text.is_downloaded() {
             doing.deed(Deed::Downloaded);
-        }
-    }
-
-    /// `@FILE`, `name=@FILE`, `name@FILE`.
-    fn at_file(&mut self, text: &Text) {
-        let prefix = text.prefix();
-        match prefix.find(['@', '<']) {
-            Some(at) if at == 0 || prefix.get(..at).is_some_and(|name| !name.contains(['{', '"', ' '])) => {
-                let mut file = text.skip(at + 1);
-                if let Some((path, _)) = file.as_known().and_then(|known| known.split_once(';')) {
-                    file = Text::from(path);
-                }
-                if file.as_known() != Some("-") {
-                    self.read(&file);
-                }
-            }
-            _ if !text.is_known() => {
-                self.unknown(format!("`{}` may name a file that is sent", text.shown()));
-            }
-            _ => {}
         }
     }
 }

@@ -98,7 +98,8 @@ fn wrong(template: &Template) -> Result<(), libtest_mimic::Failed> {
 
 fn run(line: &Line, template: &Template, server: u16, options: &Mutex<Options>) -> Result<(), libtest_mimic::Failed> {
     let world = template.copy();
-    let command = line.command.replace("$SERVER", &format!("127.0.0.1:{server}")).replace("$TOOLS", &line::tools());
+    let command = line.command.replace("$SERVER", &format!("127.0.0.1:{server}"));
+    let command = command.replace("$PORT", &server.to_string()).replace("$TOOLS", &line::tools());
     let effects = line::foresee(&command, &world, line::models())?;
     let report = |what: &str, extra: &[String]| {
         let foreseen: Vec<String> = effects.iter().map(|effect| world.shown(&line::shown(effect))).collect();

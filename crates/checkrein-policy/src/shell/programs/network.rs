@@ -5,7 +5,7 @@ use checkrein_contract::{Connect, Effect};
 use super::super::perform::Doing;
 use super::super::value::{Piece, Text};
 use super::super::walk::Walker;
-use crate::commands::Role;
+use crate::commands::{Given, Role};
 use crate::url::{self, Url};
 
 /// Notes a connection that a word names.
@@ -17,7 +17,8 @@ pub(in super::super) fn connect(walker: &mut Walker<'_>, role: Role, text: &Text
             let Some(host) = text.as_known() else {
                 return walker.unknown(format!("the host `{}` is not known before it runs", text.shown()));
             };
-            // Several, one after the other (`ssh -J a,b`).
+            // Several, one after the other (`ssh -J a,b`), each with a port of its own.
+            let ports = if role == Role::Via { vec![doing.own_port()] } else { doing.usual_ports() };
             for host in host.split(',') {
                 // A password before the `@` may have a colon in it.
                 let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
@@ -27,12 +28,13 @@ pub(in super::super) fn connect(walker: &mut Walker<'_>, role: Role, text: &Text
                     None if doing.name == "sftp" => host.split(':').next().unwrap_or_default(),
                     None => host,
                 };
-                let (host, port) = match host.rsplit_once(':') {
-                    Some((name, port)) if !name.contains(':') => (name, port.parse().unwrap_or(0)),
-                    _ => (host, default_port(&doing.name)),
+                let (host, ports) = match host.rsplit_once(':') {
+                    Some((name, port)) if !name.contains(':') => (name, vec![port.parse().unwrap_or(0)]),
+                    _ => (host, ports.clone()),
                 };
-                let host = host_name(host);
-                walker.note(Effect::Connect(Connect { host, port, ..Connect::default() }));
+                for port in ports {
+                    walker.note(Effect::Connect(Connect { host: host_name(host), port, ..Connect::default() }));
+                }
             }
         }
     }
@@ -41,18 +43,6 @@ pub(in super::super) fn connect(walker: &mut Walker<'_>, role: Role, text: &Text
 /// The host of `USER@HOST`, as rules name it: in lower case, without the dot that a name may end in.
 pub(super) fn host_name(written: &str) -> String {
     written.rsplit_once('@').map_or(written, |(_, host)| host).trim_end_matches('.').to_ascii_lowercase()
-}
-
-fn default_port(program: &str) -> u16 {
-    match program {
-        "ssh" | "scp" | "sftp" | "rsync" | "ssh-copy-id" => 22,
-        "telnet" => 23,
-        "ftp" => 21,
-        "psql" => 5432,
-        "mysql" => 3306,
-        "redis-cli" => 6379,
-        _ => 0,
-    }
 }
 
 fn address_of_url(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
@@ -151,11 +141,66 @@ pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doi
         return false;
     }
     let modules = prefix.strip_prefix(host).is_some_and(|rest| rest.starts_with("::"));
-    let port = if modules && doing.name == "rsync" { 873 } else { 22 };
-    let host = host_name(host);
-    walker.note(Effect::Connect(Connect { host, port, ..Connect::default() }));
+    for port in remote_ports(doing, modules) {
+        walker.note(Effect::Connect(Connect { host: host_name(host), port, ..Connect::default() }));
+    }
     doing.connects = true;
     true
+}
+
+/// Ports of `HOST:PATH`. rsync reaches `HOST::MODULE` straight, unless a shell is named; that has a port of its own.
+fn remote_ports(doing: &Doing, modules: bool) -> Vec<u16> {
+    if doing.name != "rsync" {
+        return doing.usual_ports();
+    }
+    let shell = if doing.shell_ports.is_empty() { vec![doing.own_port()] } else { doing.shell_ports.clone() };
+    match (modules, doing.reading.has("--rsh")) {
+        (false, _) => shell,
+        (true, with_shell) => {
+            let mut ports = if doing.ports.is_empty() { vec![873] } else { doing.ports.clone() };
+            ports.extend(shell.into_iter().filter(|_| with_shell));
+            ports
+        }
+    }
+}
+
+/// The values of an option. rsync takes some of its folders from where the destination is.
+pub(in super::super) fn placed(walker: &mut Walker<'_>, given: &Given, doing: &Doing) -> Vec<(Role, Text)> {
+    let inside = doing.reading.tables.get(given.table).is_some_and(|table| table.inside.contains(&given.name));
+    let [.., _, last] = doing.reading.operands.as_slice() else { return given.values.clone() };
+    if !inside {
+        return given.values.clone();
+    }
+    // On another machine it is that machine's.
+    if last.text.prefix().split_once(':').is_some_and(|(host, _)| !host.contains('/')) {
+        return Vec::new();
+    }
+    let mut values = Vec::new();
+    for (role, text) in &given.values {
+        if text.prefix().starts_with('/') {
+            values.push((*role, text.clone()));
+            continue;
+        }
+        let mut folder = last.text.clone();
+        folder.push_str("/");
+        folder.append(text.clone());
+        // A single file that is copied lies in the folder that counts.
+        if let Some((above, _)) = last.text.as_known().map(|last| last.rsplit_once('/').unwrap_or((".", last)))
+            && doing.reading.operands.len() == 2
+        {
+            let mut beside = Text::from(above);
+            beside.push_str("/");
+            beside.append(text.clone());
+            values.push((*role, beside));
+        }
+        // What arrives in parts is kept in a folder of this name wherever it arrives.
+        if given.name == "--partial-dir" {
+            let below: Vec<String> = text.as_known().map(|name| format!("{name}/**")).into_iter().collect();
+            walker.written_below(&last.text, &below);
+        }
+        values.push((*role, folder));
+    }
+    values
 }
 
 /// The files that `curl -O` and `wget` name by themselves.
@@ -164,6 +209,11 @@ pub(super) fn downloads(walker: &mut Walker<'_>, doing: &mut Doing) {
         "curl" => doing.reading.has("--remote-name") || doing.reading.has("--remote-name-all"),
         _ => !doing.reading.has("--output-document") && !doing.reading.has("--spider"),
     };
+    // A file that is sent may be a pattern of several.
+    let uploads = doing.reading.values("--upload-file").find(|text| text.prefix().contains(['{', '[']));
+    if let Some(several) = uploads.filter(|_| !doing.reading.has("--globoff")).map(Text::shown) {
+        walker.unknown(format!("`{several}` stands for several files"));
+    }
     if !named_by_url {
         return;
     }
