@@ -17,7 +17,11 @@ fn world() -> World {
 }
 
 fn foresee(command: &str) -> Foreseen {
-    let (context, world) = (FixtureContext::default(), world());
+    foresee_in(&FixtureContext::default(), command)
+}
+
+fn foresee_in(context: &FixtureContext, command: &str) -> Foreseen {
+    let world = world();
     let place: Place = context.place(&world);
     let mut facts = Facts::default();
     for _ in 0..4 {
@@ -145,6 +149,29 @@ fn the_last_method_counts() {
             })
             .collect();
         assert_eq!(methods, [expected], "{options}");
+    }
+}
+
+/// A package manager turns to its usual registry, which goes with the program; a settings file of its own may name another.
+#[test]
+fn a_settings_file_may_name_another_registry() {
+    let usual = FixtureContext::default();
+    let set = FixtureContext {
+        files: [".npmrc", "/home/dev/.config/pip/pip.conf", ".cargo/config.toml"].map(str::to_owned).to_vec(),
+        ..FixtureContext::default()
+    };
+    for command in ["npm install", "pnpm add x", "pip install x", "cargo install x"] {
+        let unknown = |context| {
+            let foreseen = foresee_in(context, command);
+            foreseen.effects.iter().any(|effect| matches!(effect, Effect::Unknown { .. }))
+        };
+        assert!(!unknown(&usual) && unknown(&set), "{command}");
+        let own = |effect: &Effect| matches!(effect, Effect::Connect(to) if to.own);
+        assert!(foresee(command).effects.iter().any(own), "{command}");
+    }
+    for named in ["npm install --registry=https://npm.example/", "pip install -i https://py.example/ x"] {
+        let own = |effect: &Effect| matches!(effect, Effect::Connect(to) if to.own);
+        assert!(!foresee_in(&set, named).effects.iter().any(own), "{named}");
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) enum Role {
     ReadList,
     Port,
     Via,
+    Place,
+    Package,
     Database,
     Setting,
     RemoteShell,
@@ -64,7 +66,7 @@ pub(crate) enum Role {
 }
 
 /// Every role with its name in the files.
-pub(crate) const ROLES: [(&str, Role); 58] = [
+pub(crate) const ROLES: [(&str, Role); 60] = [
     ("data", Role::Data),
     ("read", Role::Read),
     ("list", Role::List),
@@ -113,6 +115,8 @@ pub(crate) const ROLES: [(&str, Role); 58] = [
     ("read-list", Role::ReadList),
     ("port", Role::Port),
     ("via", Role::Via),
+    ("place", Role::Place),
+    ("package", Role::Package),
     ("database", Role::Database),
     ("setting", Role::Setting),
     ("remote-shell", Role::RemoteShell),

@@ -51,6 +51,10 @@ pub(super) struct TableFile {
     pub(super) settings: Option<String>,
     pub(super) inside: Option<String>,
     pub(super) profile: Option<Vec<String>>,
+    pub(super) registry: Option<String>,
+    pub(super) registry_by: Option<String>,
+    pub(super) registry_in: Option<Vec<String>>,
+    pub(super) offline: Option<String>,
     pub(super) many: Option<usize>,
     pub(super) beyond: Option<ChangeFile>,
 }
@@ -185,6 +189,14 @@ pub(crate) struct Table {
     pub(crate) settings: Vec<(String, Role)>,
     /// Options whose paths start at the last operand.
     pub(crate) inside: Vec<String>,
+    /// Registries that it turns to, as `HOST:PORT`.
+    pub(crate) registry: Vec<String>,
+    /// Options that name another one.
+    pub(crate) registry_by: Vec<String>,
+    /// Settings files that may name another one.
+    pub(crate) registry_in: Option<Vec<String>>,
+    /// Options with which it turns to none.
+    pub(crate) offline: Vec<String>,
     /// Files of the person that it runs before anything else.
     pub(crate) profile: Vec<String>,
     pub(crate) many: Option<usize>,
@@ -206,7 +218,8 @@ impl TableFile {
             } };
         }
         or!(flags options operands default drop_first does code_files chosen_by effects caches own starts names makes neutral stops abbreviates
-            bundles single_dash numbers plus anywhere words key_values stdin informational many beyond port host settings inside profile)
+            bundles single_dash numbers plus anywhere words key_values stdin informational many beyond port host settings inside profile
+            registry registry_by registry_in offline)
     }
 
     /// Adds the options of another table (`include`).
@@ -267,6 +280,10 @@ impl Table {
             host: file.host.clone(),
             settings: pairs("settings", file.settings.as_deref())?,
             profile: file.profile.clone().unwrap_or_default(),
+            registry: words(file.registry.as_deref()),
+            registry_in: file.registry_in.clone(),
+            registry_by: words(file.registry_by.as_deref()),
+            offline: words(file.offline.as_deref()),
             many: file.many,
             beyond: file.beyond.as_ref().map(change).transpose()?,
             ..Self::default()

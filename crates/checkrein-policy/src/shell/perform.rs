@@ -273,6 +273,7 @@ impl Walker<'_> {
         }
         self.operands(table, &changes, doing);
         programs::usual_host(self, doing);
+        programs::registry(self, doing);
         self.standing(table, doing);
         programs::after(self, doing);
     }
@@ -336,7 +337,7 @@ impl Walker<'_> {
     }
 
     /// `~/x` of a model: below the person's home.
-    fn in_home(&self, path: &str) -> String {
+    pub(super) fn in_home(&self, path: &str) -> String {
         path.strip_prefix("~/").map_or_else(|| path.to_owned(), |rest| format!("{}/{rest}", self.scene.place.home))
     }
 

@@ -4,6 +4,7 @@ pub(super) mod git;
 mod named;
 mod network;
 mod ports;
+mod registry;
 mod remotes;
 mod xargs;
 
@@ -19,6 +20,7 @@ use crate::commands::Given;
 pub(super) use named::{at_file, cert, form, name_at_file, named, newkey, pass, read_list};
 pub(super) use network::{connect, connect_remote, placed};
 pub(super) use ports::{database, find_ports, port, setting, usual_host};
+pub(super) use registry::{package, registry};
 pub(super) use xargs::replaced;
 
 pub(crate) fn is_shell(name: &str) -> bool {

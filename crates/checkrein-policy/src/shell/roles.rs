@@ -52,6 +52,10 @@ impl Walker<'_> {
                 }
                 self.unknown(format!("`{}` lists further operands of `{}`", text.shown(), doing.name));
             }
+            // A URL, or a file or folder of this machine.
+            Role::Place if text.prefix().contains("://") => self.give(Role::Url, text, doing),
+            Role::Place => programs::tree(self, text, doing),
+            Role::Package => programs::package(self, text, doing),
             Role::Database => programs::database(self, text, doing),
             Role::Setting => programs::setting(self, text, doing),
             Role::RemoteShell => self.shell(text, doing),
