@@ -185,3 +185,30 @@ proptest! {
         prop_assert_eq!(got, expected);
     }
 }
+
+/// A file that says it is UTF-16 is read as text, in any piece of it; what its mark promises and does not hold is not.
+#[tokio::test]
+async fn a_marked_encoding_is_read() {
+    let mut world = World::new();
+    let utf16 = |text: &str, order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
+    world.file("le.txt", utf16("\u{feff}caf\u{e9}\r\nzwei \u{1f980}\n", u16::to_le_bytes));
+    world.file("be.txt", utf16("\u{feff}one\ntwo\n", u16::to_be_bytes));
+    let long: String = (1..=70_000).map(|n| format!("l {n}\n")).collect();
+    world.file("long.txt", utf16(&format!("\u{feff}{long}"), u16::to_le_bytes));
+    world.file("odd.txt", b"\xff\xfea\0b");
+    world.file("no.bin", b"\xff\xfea\0\0\0");
+    let text = world.text("read", json!({"file_path": "le.txt"})).await;
+    assert_eq!(
+        text,
+        "1: caf\u{e9}\n2: zwei \u{1f980}\n[the file is UTF-16LE, which only a program can change]\n[end of file: 2 lines]"
+    );
+    assert!(
+        world.text("read", json!({"file_path": "be.txt"})).await.starts_with("1: one\n2: two\n[the file is UTF-16BE")
+    );
+    let text = world.text("read", json!({"file_path": "long.txt", "offset": 69_999})).await;
+    assert!(text.starts_with("69999: l 69999\n70000: l 70000\n["), "{text}");
+    assert!(world.text("read", json!({"file_path": "odd.txt"})).await.contains("1: a\u{fffd}\n"));
+    assert_eq!(world.error("read", json!({"file_path": "no.bin"})).await.0, Code::FsNotText);
+    let change = json!({"file_path": "le.txt", "edits": [{"old": "caf", "new": "tea"}]});
+    assert_eq!(world.error("edit", change).await.0, Code::FsNotText);
+}

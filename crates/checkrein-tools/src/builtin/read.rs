@@ -3,6 +3,7 @@
 use checkrein_contract::{BoxFuture, CallKind, Code, Digest, Effect, Facts, Foreseen, Place, Presentation, SeenFile};
 use checkrein_gate::{Approved, Concurrency, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::paths;
+use encoding_rs::{Decoder, Encoding, UTF_8};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -64,6 +65,9 @@ pub(crate) struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first_cut: Option<u64>,
     lossy: bool,
+    /// The encoding that the file's mark names, where it is not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoding: Option<String>,
 }
 
 impl Tool for Read {
@@ -117,6 +121,9 @@ impl Tool for Read {
         if output.lossy {
             text.push_str("[bytes that are no UTF-8 are shown as \u{fffd}]\n");
         }
+        if let Some(encoding) = &output.encoding {
+            text.push_str(&format!("[the file is {encoding}, which only a program can change]\n"));
+        }
         text.push_str(&footer(input, output));
         Rendered { text, cut: output.ending != Ending::EndOfFile || output.cut_lines > 0, failed: None }
     }
@@ -153,7 +160,11 @@ fn read(input: &Input, real: String, shown: String, stop: &CancellationToken) ->
         _ => failure,
     })?;
     let mut lines = Lines::new(input.offset, input.limit);
+    let mut decoded = Decoded::default();
     let version = stream(&mut opened, &shown, stop, |offset, piece| {
+        if decoded.begins(offset, piece) {
+            return decoded.take(piece, false, &mut lines).then_some(()).ok_or_else(|| not_text(&shown));
+        }
         let looked_at = BINARY_PREFIX.saturating_sub(usize::try_from(offset).unwrap_or(usize::MAX)).min(piece.len());
         if piece.get(..looked_at).is_some_and(|prefix| prefix.contains(&0)) {
             return Err(not_text(&shown));
@@ -161,6 +172,7 @@ fn read(input: &Input, real: String, shown: String, stop: &CancellationToken) ->
         lines.take(piece);
         Ok(())
     })?;
+    decoded.take(&[], true, &mut lines);
     let Window { lines, total, full, cut_lines, first_cut, lossy } = lines.finish();
     if input.offset > total.max(1) {
         let message = format!("`{shown}` has {}; there is no line {}", count(total, "line", "lines"), input.offset);
@@ -173,7 +185,50 @@ fn read(input: &Input, real: String, shown: String, stop: &CancellationToken) ->
         (false, false) => Ending::EndOfFile,
     };
     let version = version.as_str().to_owned();
-    Ok(Output { path: shown, real_path: real, version, lines, total, ending, cut_lines, first_cut, lossy })
+    Ok(Output {
+        path: shown,
+        real_path: real,
+        version,
+        lines,
+        total,
+        ending,
+        cut_lines,
+        first_cut,
+        lossy: lossy || decoded.lossy,
+        encoding: decoded.name(),
+    })
+}
+
+/// A file in an encoding other than UTF-8, as its mark at the beginning says (UTF-16, as some editors write).
+#[derive(Default)]
+struct Decoded {
+    decoder: Option<Decoder>,
+    lossy: bool,
+}
+
+impl Decoded {
+    /// Whether the file is of this kind: seen at its first piece.
+    fn begins(&mut self, offset: u64, piece: &[u8]) -> bool {
+        if offset == 0 {
+            let marked = Encoding::for_bom(piece).filter(|(encoding, _)| *encoding != UTF_8);
+            self.decoder = marked.map(|(encoding, _)| encoding.new_decoder_with_bom_removal());
+        }
+        self.decoder.is_some()
+    }
+
+    /// Hands a piece on as UTF-8; `false` when it is no text all the same.
+    fn take(&mut self, piece: &[u8], last: bool, lines: &mut Lines) -> bool {
+        let Some(decoder) = &mut self.decoder else { return true };
+        let mut text = String::with_capacity(decoder.max_utf8_buffer_length(piece.len()).unwrap_or(0));
+        let (_, _, lossy) = decoder.decode_to_string(piece, &mut text, last);
+        self.lossy |= lossy;
+        lines.take(text.as_bytes());
+        !text.contains('\0')
+    }
+
+    fn name(&self) -> Option<String> {
+        self.decoder.as_ref().map(|decoder| decoder.encoding().name().to_owned())
+    }
 }
 
 /// The last line of every result: what was shown, and how it goes on.
