@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::future::pending;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
@@ -170,6 +171,8 @@ impl Confined {
         for report in reports {
             match report {
                 Report::Ready { .. } | Report::WayOut => {}
+                // A program is told only where there is one, which nobody inside can see.
+                Report::Denied { kind, target } if kind == "read" && !is_program(Path::new(&target)) => {}
                 Report::Denied { kind, target } => output.denied.push(Denial { kind, target }),
                 Report::Exited(code) if !told => (told, output.exit) = (true, Some(code)),
                 Report::Killed(signal) if !told => (told, output.signal) = (true, Some(signal)),
@@ -220,6 +223,11 @@ async fn listen(reports: &mut Reports, plan: &Plan, grant: Option<&Grant>, told:
             serving = Some(Box::pin(egress::serve(listener, grant, told)));
         }
     }
+}
+
+/// Whether a file there may be run by somebody.
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// The signal that nobody can ignore.

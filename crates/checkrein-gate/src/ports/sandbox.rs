@@ -87,7 +87,8 @@ pub struct Connected {
 /// Something that a program tried and was not granted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Denial {
-    /// `write`, `delete`, `metadata` or `connect`: the effect that a rule would have to allow.
+    /// `read` (a program that was to be started), `write`, `delete`, `metadata` or `connect`: the effect that a rule would
+    /// have to allow.
     pub kind: String,
     /// The real path, or the address with its port.
     pub target: String,

@@ -149,6 +149,8 @@ const LOOKED_AT: &[i64] = &[
     libc::SYS_connect,
     libc::SYS_sendmsg,
     libc::SYS_sendmmsg,
+    libc::SYS_execve,
+    libc::SYS_execveat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_creat,
     #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Truth about refusals: each call that changes something by its path, or connects, is looked at here before the kernel
-//! carries it out. What the view does not give is refused, and told with its true target; all else goes on, under every
+//! Truth about refusals: each call that changes something by its path, starts a program or connects, is looked at here
+//! before the kernel carries it out. What the view does not give is refused, and told with its true target; all else goes on, under every
 //! other layer. What a call names lies in the caller's memory, where another thread may change it meanwhile: so this
 //! layer tells and refuses, but nothing that the others give is held by it alone.
 
@@ -35,6 +35,8 @@ pub(super) struct Notices {
 /// What a call would do.
 enum Would {
     Change(Vec<Change>),
+    /// Starts a program.
+    Run(PathBuf),
     Connect(Target),
 }
 
@@ -100,6 +102,13 @@ impl Notices {
                     libc::EACCES
                 })
             }
+            Some(Would::Run(program)) => {
+                // What is not in the view is not there, and the kernel says so; what it does not say is why.
+                if !self.may_run(&program) {
+                    self.tell(reports, "read", &program.to_string_lossy());
+                }
+                None
+            }
             Some(Would::Connect(target)) => self.refused_connection(target).map(|target| {
                 self.tell(reports, "connect", &target);
                 libc::EACCES
@@ -123,6 +132,12 @@ impl Notices {
         }
         let kind = innermost(&self.view, path);
         matches!(kind, Some(NodeKind::Write | NodeKind::Private | NodeKind::Layered))
+    }
+
+    /// Whether the view gives this program to be run: what lies there outside is there inside, or something of its own is.
+    fn may_run(&self, path: &Path) -> bool {
+        let given = matches!(innermost(&self.view, path), Some(NodeKind::Read | NodeKind::Write | NodeKind::Layered));
+        given || path.exists()
     }
 
     /// Whether something below this path is held or hidden, or may not come to be: moving a tree away, or another to its
@@ -188,6 +203,8 @@ fn read(notice: &Notice) -> Option<Would> {
         libc::SYS_fchownat => vec![Change::new("metadata", at(0, 1, follows_at(4))?)],
         libc::SYS_setxattr | libc::SYS_removexattr => vec![Change::new("metadata", plain(0, true)?)],
         libc::SYS_lsetxattr | libc::SYS_lremovexattr => vec![Change::new("metadata", plain(0, false)?)],
+        libc::SYS_execve => return Some(Would::Run(plain(0, true)?)),
+        libc::SYS_execveat => return Some(Would::Run(at(0, 1, !flag(4, libc::AT_SYMLINK_NOFOLLOW))?)),
         libc::SYS_connect => return target(notice.pid, *notice.arguments.get(1)?, *notice.arguments.get(2)?),
         libc::SYS_sendto => return target(notice.pid, *notice.arguments.get(4)?, *notice.arguments.get(5)?),
         libc::SYS_sendmsg | libc::SYS_sendmmsg => return messages(notice),

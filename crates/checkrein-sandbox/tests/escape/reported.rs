@@ -92,6 +92,7 @@ pub(crate) fn trials(launcher: &Arc<Launcher>) -> Vec<Trial> {
         what_was_printed_before_the_end_is_kept,
         a_refused_change_is_told_with_its_true_path,
         a_refused_connection_is_told_with_its_address,
+        a_program_that_is_not_given_is_told,
         words_alone_are_no_refusal,
         what_is_granted_is_no_refusal,
         a_flood_of_refusals_is_cut
@@ -202,6 +203,18 @@ async fn a_refused_connection_is_told_with_its_address(inside: &Inside) -> Check
     same(inside.denied("echo x > /dev/tcp/192.0.2.1/80").await?, vec!["connect 192.0.2.1:80".to_owned()])?;
     let line = "python3 -c 'import socket; socket.socket(socket.AF_INET6).connect((\"2001:db8::1\", 443))'";
     same(inside.denied(line).await?, vec!["connect [2001:db8::1]:443".to_owned()])
+}
+
+/// It looks as if it were not there, to the program; the truth is told, and no more of it than was asked for.
+async fn a_program_that_is_not_given_is_told(inside: &Inside) -> Checked {
+    let tool = inside.world.home.join("tool");
+    std::fs::write(&tool, "#!/bin/sh\necho ran\n").unwrap();
+    std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ended = inside.bash(&format!("{}; echo $?", tool.display())).await?;
+    same(ended.stdout.trim(), "127")?;
+    let denied: Vec<String> = ended.denied.iter().map(|denial| format!("{} {}", denial.kind, denial.target)).collect();
+    same(denied, vec![format!("read {}", tool.display())])?;
+    same(inside.denied("ls; env true; /usr/bin/true; command -v none; ./none").await?, Vec::new())
 }
 
 async fn words_alone_are_no_refusal(inside: &Inside) -> Checked {
