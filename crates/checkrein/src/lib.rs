@@ -21,6 +21,7 @@ pub mod past;
 mod policies;
 mod policy_folder;
 mod replace;
+mod retention;
 mod setup;
 pub mod task;
 mod trust;

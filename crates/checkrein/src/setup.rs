@@ -21,7 +21,7 @@ use crate::observer::{Asker, Observer};
 use crate::policies::{PolicyFiles, check_tool_names};
 use crate::policy_folder::models_of;
 use crate::task::{Task, WorkspaceMode, from_folder};
-use crate::{HarnessError, workspace};
+use crate::{HarnessError, retention, workspace};
 
 /// Ceiling of one reply, tokens. Room for a whole file in one `write`, small enough that a runaway reply ends.
 const MAX_OUTPUT_TOKENS: u32 = 8_192;
@@ -145,6 +145,7 @@ impl Harness {
             variables,
         };
         let taken = self.home.take(&session)?;
+        retention::tidy(self.home.path(), std::time::SystemTime::now());
         self.make_workspace(task, &session)?;
         let clock = clock_for(&*provider);
         let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, opened)?;
