@@ -109,6 +109,16 @@ impl Cgroup {
     }
 }
 
+impl Cgroup {
+    /// Whether the kernel ended something in it for want of memory.
+    pub(crate) fn out_of_memory(&self) -> bool {
+        let counted = ["memory.events", "memory.oom_control"];
+        let files = self.folders.iter().flat_map(|folder| counted.map(|name| folder.join(name)));
+        let mut texts = files.filter_map(|file| fs::read_to_string(file).ok());
+        texts.any(|text| text.lines().any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count != "0")))
+    }
+}
+
 impl Drop for Cgroup {
     fn drop(&mut self) {
         for folder in &self.folders {

@@ -162,6 +162,7 @@ impl Confined {
         let told = Mutex::new(Told::default());
         let (mut output, reports) =
             tokio::join!(to_its_end(child, spec, secrets, cancel), listen(&mut reports, plan, grant, &told));
+        let out_of_memory = group.out_of_memory();
         drop(group);
         let outside = told.into_inner().unwrap_or_else(PoisonError::into_inner);
         (output.connected, output.denied) = (outside.connected, outside.denied);
@@ -176,6 +177,7 @@ impl Confined {
                 Report::Denied { kind, target } => output.denied.push(Denial { kind, target }),
                 Report::Exited(code) if !told => (told, output.exit) = (true, Some(code)),
                 Report::Killed(signal) if !told => (told, output.signal) = (true, Some(signal)),
+                Report::Exhausted(what) => output.exhausted = Some(what),
                 Report::Exited(_) | Report::Killed(_) => {}
                 Report::Failed { reason, .. } => return Err(SandboxFailure::NotStarted { reason }),
                 Report::NotStarted { errno } => {
@@ -185,7 +187,11 @@ impl Confined {
                 }
             }
         }
-        if !told && !output.timed_out && !output.cancelled {
+        if out_of_memory {
+            // Those who watch the program may have gone with it.
+            output.exhausted = Some("memory".to_owned());
+        }
+        if !told && output.exhausted.is_none() && !output.timed_out && !output.cancelled {
             return Err(SandboxFailure::NotStarted { reason: "the launcher ended without a word".to_owned() });
         }
         if !told {

@@ -12,6 +12,7 @@ mod mounts;
 mod notices;
 mod program;
 mod raw;
+mod room;
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, IoSlice, Write as _};

@@ -67,8 +67,12 @@ pub(crate) enum NodeKind {
 pub struct Limits {
     /// Private writable memory of one process, bytes.
     pub data_bytes: u64,
-    /// Memory of all processes of a call together, bytes, where a control group can be had.
+    /// Memory of all processes of a call together, bytes: to the byte where a control group can be had, else as far as it
+    /// shows in what the machine has left.
     pub all_bytes: u64,
+    /// What may go from the free room of each disk that a call may write to while it runs, bytes; never more than half of
+    /// it.
+    pub disk_bytes: u64,
     /// Largest file, bytes.
     pub file_bytes: u64,
     /// Descriptors of one process.
@@ -181,6 +185,8 @@ pub(crate) enum Report {
     /// The program ended.
     Exited(i32),
     Killed(i32),
+    /// All of it was ended, since this ran out.
+    Exhausted(String),
     /// It could not be confined as the plan says, and did not run.
     Failed {
         layer: Option<Layer>,
@@ -205,6 +211,7 @@ impl Limits {
         Self {
             data_bytes: memory / 2,
             all_bytes: memory / 4 * 3,
+            disk_bytes: u64::MAX,
             file_bytes: 16 << 30,
             open_files: 65_536,
             processes: 4_096,

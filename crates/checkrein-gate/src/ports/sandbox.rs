@@ -63,6 +63,8 @@ pub struct RunOutput {
     pub timed_out: bool,
     /// It was ended because the run was cancelled.
     pub cancelled: bool,
+    /// `memory` or `disk` ran out while it ran, so processes of it were ended: all of them, or those that the kernel chose.
+    pub exhausted: Option<String>,
     /// Standard output.
     pub stdout: Captured,
     /// Standard error.

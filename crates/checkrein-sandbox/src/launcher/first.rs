@@ -10,7 +10,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
 use super::notices::Notices;
-use super::{Broken, Reports, mounts, program, raw};
+use super::room::Room;
+use super::{Broken, Reports, mounts, program, raw, room};
 use crate::plan::{Layer, Plan, Report, WAY_OUT};
 
 /// Runs the plan.
@@ -22,6 +23,7 @@ pub(super) fn run(plan: &Plan, reports: &Reports, told: &OwnedFd) {
 }
 
 struct Begun {
+    room: Room,
     signals: OwnedFd,
     program: Pid,
     notices: Option<Notices>,
@@ -33,6 +35,7 @@ fn begin(plan: &Plan, reports: &Reports, told: &OwnedFd) -> std::result::Result<
     if rustix::io::read(told, &mut answer) != Ok(1) {
         raw::leave(1);
     }
+    let meminfo = fs::File::open("/proc/meminfo").ok();
     if plan.layers.namespaces {
         mounts::enter(plan).map_err(Broken::of(Layer::Namespaces, "the view can not be made"))?;
         _ = rustix::system::sethostname(b"checkrein");
@@ -48,6 +51,7 @@ fn begin(plan: &Plan, reports: &Reports, told: &OwnedFd) -> std::result::Result<
             reports.hand_over(&listener.into()).map_err(Broken::of(Layer::Network, "no way out"))?;
         }
     }
+    let room = Room::begin(meminfo, plan);
     let signals = raw::signals().map_err(Broken::plain("no signals"))?;
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(Broken::plain("no socket"))?;
     let program = match raw::fork().map_err(Broken::plain("no process"))? {
@@ -62,7 +66,7 @@ fn begin(plan: &Plan, reports: &Reports, told: &OwnedFd) -> std::result::Result<
     // What the program may not do to this process, it can not do: it has no right that this one lacks, and not all of
     // those that this one keeps.
     _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    Ok(Begun { signals, program, notices })
+    Ok(Begun { room, signals, program, notices })
 }
 
 impl Begun {
@@ -73,7 +77,7 @@ impl Begun {
             if let Some(notices) = &self.notices {
                 fds.push(PollFd::from_borrowed_fd(notices.fd(), PollFlags::IN));
             }
-            _ = poll(&mut fds, None);
+            _ = poll(&mut fds, Some(&room::EVERY));
             let ready: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
             drop(fds);
             let seen = ready.get(1).copied().unwrap_or_else(PollFlags::empty);
@@ -90,7 +94,9 @@ impl Begun {
                     signal_all(plan, Signal::TERM);
                 }
             }
-            if let Some(status) = self.dead() {
+            let ended = self.dead();
+            let exhausted = || self.room.exhausted(&inside(plan)).map(|what| Report::Exhausted(what.to_owned()));
+            if let Some(status) = ended.or_else(exhausted) {
                 reports.tell(&status);
                 if !plan.layers.namespaces {
                     end_descendants();
@@ -120,15 +126,14 @@ fn told(status: WaitStatus) -> Report {
 
 /// Asks everybody inside.
 fn signal_all(plan: &Plan, signal: Signal) {
-    if plan.layers.namespaces {
-        for pid in others() {
-            _ = kill_process(pid, signal);
-        }
-    } else {
-        for pid in descendants() {
-            _ = kill_process(pid, signal);
-        }
+    for pid in inside(plan) {
+        _ = kill_process(pid, signal);
     }
+}
+
+/// Everybody inside.
+fn inside(plan: &Plan) -> Vec<Pid> {
+    if plan.layers.namespaces { others() } else { descendants() }
 }
 
 /// Everybody in this process namespace but this process.

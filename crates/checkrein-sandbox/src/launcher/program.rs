@@ -37,6 +37,8 @@ fn confine(plan: &Plan, reports: &Reports, first: &UnixStream) -> Result<(), Bro
     let nothing = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty());
     rustix::stdio::dup2_stdin(nothing.map_err(plain("no /dev/null"))?).map_err(plain("no standard input"))?;
     limit(&plan.limits).map_err(plain("limits can not be set"))?;
+    // Where memory runs out all the same, it is the program that goes, not those who watch it or others.
+    _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     chdir(&plan.cwd).map_err(plain("the working directory is not there"))?;
     drop_rights(plan).map_err(plain("rights can not be given up"))?;
     rustix::thread::set_no_new_privs(true).map_err(plain("rights can not be kept from coming back"))?;

@@ -1,9 +1,10 @@
 //! What a confined run tells of its end and of what it refused: nothing that the program prints is taken for it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use checkrein_gate::Sandbox;
-use checkrein_sandbox::{Confined, Settings};
+use checkrein_sandbox::{Confined, Limits, Settings};
 use libtest_mimic::{Failed, Trial};
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +16,7 @@ use crate::world::{PATH, World};
 
 /// Runs a line in a fresh world.
 struct Inside {
+    launcher: PathBuf,
     world: World,
     sandbox: Arc<dyn Sandbox>,
     cancel: CancellationToken,
@@ -23,17 +25,8 @@ struct Inside {
 impl Inside {
     fn new(launcher: &Launcher) -> Self {
         let world = World::new();
-        let settings = Settings {
-            launcher: launcher.path(),
-            env: vec![
-                ("PATH".to_owned(), PATH.to_owned()),
-                ("HOME".to_owned(), world.home.to_string_lossy().into_owned()),
-            ]
-            .into(),
-            home: world.home.clone(),
-            without: Vec::new(),
-        };
-        Self { world, sandbox: Arc::new(Confined::new(settings)), cancel: CancellationToken::new() }
+        let sandbox = Arc::new(Confined::new(settings(&world, launcher.path())));
+        Self { launcher: launcher.path(), world, sandbox, cancel: CancellationToken::new() }
     }
 
     async fn words(&self, argv: &[&str], milliseconds: u64) -> Result<Ended, String> {
@@ -58,6 +51,12 @@ impl Inside {
         let ended = self.bash(line).await?;
         Ok(ended.denied.into_iter().map(|denial| format!("{} {}", denial.kind, denial.target)).collect())
     }
+}
+
+fn settings(world: &World, launcher: PathBuf) -> Settings {
+    let env =
+        vec![("PATH".to_owned(), PATH.to_owned()), ("HOME".to_owned(), world.home.to_string_lossy().into_owned())];
+    Settings { launcher, env: env.into(), home: world.home.clone(), without: Vec::new() }
 }
 
 type Checked = Result<(), String>;
@@ -87,6 +86,7 @@ pub(crate) fn trials(launcher: &Arc<Launcher>) -> Vec<Trial> {
         what_can_not_start_says_why,
         a_time_limit_leaves_nobody,
         a_program_that_ignores_the_request_to_end_is_ended,
+        a_call_that_takes_too_much_says_what,
         cancelling_leaves_nobody,
         dropping_the_run_leaves_nobody,
         what_was_printed_before_the_end_is_kept,
@@ -180,6 +180,28 @@ async fn appears(path: &std::path::Path) {
     while !path.exists() && std::time::Instant::now() < until {
         tokio::task::yield_now().await;
     }
+}
+
+/// All of it is ended, and what it printed before is there.
+async fn a_call_that_takes_too_much_says_what(inside: &Inside) -> Checked {
+    let limits = Limits {
+        data_bytes: 1 << 32,
+        all_bytes: 64 << 20,
+        disk_bytes: u64::MAX,
+        file_bytes: 1 << 30,
+        open_files: 1 << 10,
+        processes: 1 << 10,
+        cpu_seconds: 60,
+        private_bytes: 1 << 30,
+    };
+    let sandbox: Arc<dyn Sandbox> =
+        Arc::new(Confined::new(settings(&inside.world, inside.launcher.clone())).with_limits(limits));
+    let argv = inside
+        .world
+        .argv("echo begun; python3 -c 'a = bytearray(b\"x\") * (200 << 20); input(); print(len(a))' < <(sleep 60)");
+    let ended = gate::call(&inside.world, sandbox, &Grant::Out, &argv, (60_000, &inside.cancel)).await?;
+    same((ended.exhausted.as_deref(), ended.timed_out, &*ended.stdout), (Some("memory"), false, "begun\n"))?;
+    same(inside.world.left().len(), 0)
 }
 
 async fn what_was_printed_before_the_end_is_kept(inside: &Inside) -> Checked {

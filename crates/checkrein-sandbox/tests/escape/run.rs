@@ -181,7 +181,8 @@ fn limits(attempt: &Attempt) -> Limits {
         attempt.limits.iter().find(|(said, _)| said == name).map_or(usual, |(_, number)| *number)
     };
     Limits {
-        all_bytes: 2 << 30,
+        all_bytes: of("all", 1 << 40),
+        disk_bytes: of("disk", u64::MAX),
         data_bytes: of("data", 1 << 30),
         file_bytes: of("file", 1 << 30),
         open_files: of("files", 1 << 10),

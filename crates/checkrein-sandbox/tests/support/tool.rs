@@ -41,6 +41,8 @@ pub(crate) struct Ended {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<i32>,
     pub(crate) timed_out: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) exhausted: Option<String>,
     pub(crate) cancelled: bool,
     pub(crate) stdout: String,
     pub(crate) stdout_total: u64,
@@ -99,6 +101,7 @@ impl Tool for RunProgram {
                 exit: ran.exit,
                 signal: ran.signal,
                 timed_out: ran.timed_out,
+                exhausted: ran.exhausted,
                 cancelled: ran.cancelled,
                 stdout: String::from_utf8_lossy(&ran.stdout.tail).into_owned(),
                 stdout_total: ran.stdout.total,

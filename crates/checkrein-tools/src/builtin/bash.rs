@@ -69,6 +69,9 @@ pub(crate) struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signal: Option<i32>,
     timed_out: bool,
+    /// What ran out, so that processes of it were ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exhausted: Option<String>,
     stdout: Stream,
     stderr: Stream,
     /// What the sandbox refused.
@@ -142,6 +145,7 @@ impl Tool for Bash {
                 exit: ran.exit,
                 signal: ran.signal,
                 timed_out: ran.timed_out,
+                exhausted: ran.exhausted,
                 stdout: Stream::of(ran.stdout, KEEP_BYTES),
                 stderr: Stream::of(ran.stderr, KEEP_BYTES),
                 denied: ran.denied,
@@ -168,6 +172,9 @@ impl Tool for Bash {
         facts.extend(refusals(&output.denied));
         if output.timed_out {
             facts.push(format!("timed out: it was ended after {} s", input.timeout_s));
+        }
+        if let Some(what) = &output.exhausted {
+            facts.push(format!("{what} ran out, so processes of this call were ended"));
         }
         let cut = output.stdout.missing > 0 || output.stderr.missing > 0;
         let silent = output.stdout.total == 0 && output.stderr.total == 0;
