@@ -314,6 +314,9 @@ pub struct Finished {
     /// Why it did not end well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
+    /// Why, for the operator: the chain of causes behind the code. No model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     /// What the model reads.
     pub text: String,
     /// Something was left out of the text, and the text says so.
@@ -346,6 +349,7 @@ impl Finished {
             tool,
             ended,
             code,
+            cause: None,
             text,
             cut: false,
             value: None,

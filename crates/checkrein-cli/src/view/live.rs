@@ -24,6 +24,8 @@ const RED: Style = AnsiColor::Red.on_default();
 
 /// How many lines of a result are shown.
 const RESULT_LINES: usize = 8;
+/// How much of what is behind a failure is shown, characters; `show --json` has all of it.
+const CAUSE_CHARS: usize = 400;
 /// How many lines of a diff are shown.
 const DIFF_LINES: usize = 60;
 
@@ -129,6 +131,11 @@ impl Live {
             let message = message_of(&finished.text);
             let style = if finished.ended == FinishedAs::Refused { YELLOW } else { RED };
             self.line(&format!("    {style}{code}{style:#} {}{took}", printable(&message)));
+            // Where the message says it all, the cause is the same once more.
+            if let Some(cause) = finished.cause.as_ref().filter(|cause| !message.contains(cause.as_str())) {
+                let cause: String = printable(cause).chars().take(CAUSE_CHARS).collect();
+                self.line(&format!("      {DIM}{cause}{DIM:#}"));
+            }
             return;
         }
         match &finished.shown {

@@ -170,3 +170,26 @@ fn help() {
     assert_snapshot!(desk.run(["--help"]).out);
     assert_snapshot!(desk.run(["run", "--help"]).out);
 }
+
+/// Errors have two readers: the model gets a code and the next action, the operator what is behind it, also later.
+#[test]
+fn the_operator_sees_what_is_behind_a_failure() {
+    let desk = Desk::new();
+    desk.write(
+        "task/tools/shop.toml",
+        "version = 1\nname = \"shop\"\ndescription = \"Asks the shop.\"\nargv = [\"./shop\"]\neffects = [{ tool = \"shop\" }]\n",
+    );
+    let shop = desk.write("task/shop", "#!/no/such/interpreter\n");
+    fs::set_permissions(shop, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = "version = 1\n[[step]]\ncalls = [{ tool = \"shop\", args = {} }]\n[[step]]\ntext = \"done\"\n";
+    let policy = "version = 1\n[[rule]]\nid = \"shop\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"tool\"\ntool = \"shop\"\n\
+                  [[rule]]\nid = \"run\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nprogram = [\"./shop\"]\n";
+    let lines = desk.json(["run".as_ref(), desk.task(script, policy, "").as_os_str()]);
+    let finished = lines.of("finished")[0];
+    assert_eq!(finished["code"], "SANDBOX_UNAVAILABLE", "{finished}");
+    let cause = finished["cause"].as_str().unwrap();
+    assert!(cause.contains("the interpreter of ") && cause.contains("is missing"), "{cause}");
+    assert!(!lines.result(0).contains("interpreter"), "{}", lines.result(0));
+    let shown = desk.run(["show", &lines.session()]);
+    assert!(shown.out.contains("SANDBOX_UNAVAILABLE") && shown.out.contains("is missing"), "{}", shown.out);
+}

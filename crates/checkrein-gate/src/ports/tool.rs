@@ -67,14 +67,18 @@ impl Failure {
 
     /// Message and causes in one line, for the operator.
     pub fn chain(&self) -> String {
-        let mut text = self.message.clone();
-        let mut cause = self.cause.as_ref().map(|c| &**c as &dyn StdError);
+        self.causes().map_or_else(|| self.message.clone(), |causes| format!("{}: {causes}", self.message))
+    }
+
+    /// The causes behind the message in one line, where there are any.
+    pub fn causes(&self) -> Option<String> {
+        let mut cause = self.cause.as_ref().map(|cause| &**cause as &dyn StdError);
+        let mut texts = Vec::new();
         while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
+            texts.push(error.to_string());
             cause = error.source();
         }
-        text
+        (!texts.is_empty()).then(|| texts.join(": "))
     }
 }
 

@@ -19,19 +19,14 @@ pub(crate) fn render(approved: &Approved, checked: Result<Value, Failure>, spill
     let most = approved.entry.tool.max_text_bytes();
     let (text, cut) = bound(&approved.call.id, shown.rendered.text, shown.rendered.cut, most, spill);
     let failed = shown.rendered.failed;
+    let ended = if failed.is_some() { FinishedAs::Failed } else { FinishedAs::Ok };
     Finished {
-        call: approved.call.id.clone(),
-        tool: approved.call.tool.clone(),
-        ended: if failed.is_some() { FinishedAs::Failed } else { FinishedAs::Ok },
-        code: failed,
-        text,
         cut,
         value: canonical_bytes(&value).ok().map(|bytes| Digest::of(&bytes)),
         shown: shown.presentation,
         sources: shown.sources,
         seen: shown.seen,
-        change: None,
-        duration_ms: 0,
+        ..Finished::bare(approved.call.id.clone(), approved.call.tool.clone(), ended, failed, text)
     }
 }
 
@@ -48,20 +43,21 @@ fn shown(approved: &Approved, value: &Value) -> Result<Shown, Failure> {
 /// The end of a call that did not end well.
 pub(crate) fn failed(call: &CallId, tool: &str, ended: FinishedAs, failure: &Failure) -> Finished {
     let message = redact_text(&failure.message);
-    Finished {
-        call: call.clone(),
-        tool: tool.to_owned(),
-        ended,
-        code: Some(failure.code),
-        text: error_text(failure.code, &message),
-        cut: false,
-        value: None,
-        shown: None,
-        sources: Vec::new(),
-        seen: failure.seen.clone(),
-        change: None,
-        duration_ms: 0,
+    let text = error_text(failure.code, &message);
+    let cause = failure.causes().map(|causes| bounded(redact_text(&causes).into_owned()));
+    let seen = failure.seen.clone();
+    Finished { cause, seen, ..Finished::bare(call.clone(), tool.to_owned(), ended, Some(failure.code), text) }
+}
+
+/// Longest chain of causes, bytes: a page of somebody's error messages.
+const LONGEST_CAUSE: usize = 4_000;
+
+fn bounded(mut causes: String) -> String {
+    if causes.len() > LONGEST_CAUSE {
+        causes.truncate(causes.floor_char_boundary(LONGEST_CAUSE));
+        causes.push_str(" ...");
     }
+    causes
 }
 
 impl Refused {

@@ -237,6 +237,7 @@ fn working(world: &World) -> Vec<(Actor, Body)> {
         key: Digest::of(world.session.as_bytes()),
     };
     let finished = Finished {
+        cause: Some("behind it".to_owned()),
         call: call.clone(),
         tool: "issue_refund".to_owned(),
         ended: FinishedAs::Ok,

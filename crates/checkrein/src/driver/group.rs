@@ -152,20 +152,9 @@ impl Session {
             SessionReply::Delegate(delegation) => return self.delegate(admitted, &delegation).await,
         };
         start(admitted, &mut self.log)?;
-        let finished = Finished {
-            call: call.id,
-            tool: call.tool,
-            ended: if code.is_some() { FinishedAs::Failed } else { FinishedAs::Ok },
-            code,
-            text: checkrein_gate::redact_text(&text).into_owned(),
-            cut: false,
-            value: None,
-            shown: None,
-            sources: Vec::new(),
-            seen: Vec::new(),
-            change,
-            duration_ms: 0,
-        };
+        let ended = if code.is_some() { FinishedAs::Failed } else { FinishedAs::Ok };
+        let text = checkrein_gate::redact_text(&text).into_owned();
+        let finished = Finished { change, ..Finished::bare(call.id, call.tool, ended, code, text) };
         self.log.record(Actor::Code, Body::Finished(Box::new(finished)))?;
         Ok(())
     }
