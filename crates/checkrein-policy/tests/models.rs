@@ -92,7 +92,7 @@ fn every_example_comes_out_as_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands");
     let update = std::env::var_os("CHECKREIN_UPDATE").is_some();
     let (mut wrong, mut examples) = (Vec::new(), 0);
-    for family in FAMILIES.iter().map(|(family, _)| *family).chain(["shell"]) {
+    for family in FAMILIES.iter().map(|(family, _)| *family).chain(["shell", "walk"]) {
         let path = folder.join(format!("{family}.txt"));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut new = String::new();

@@ -5,7 +5,7 @@ use checkrein_shell::{Redirect, Simple};
 
 use super::builtins;
 use super::flow::Flow;
-use super::state::{State, Variable};
+use super::state::{NO_FUNCTION, State, Variable};
 use super::value::{Field, Text};
 use super::variables::is_harmless;
 use super::walk::Walker;
@@ -107,22 +107,30 @@ impl Walker<'_> {
         if first.many {
             return self.unknown(format!("`{name}` may be the name of any program"));
         }
-        if !name.contains('/') {
-            if let Some(functions) = self.state.functions.get(&name).cloned() {
-                return self.functions(&functions, arguments);
-            }
-            if let Some(builtin) = builtins::find(&name) {
-                return builtin(self, &name, arguments);
-            }
+        if let Some(functions) = self.state.functions.get(&name).cloned().filter(|_| !name.contains('/')) {
+            return self.functions(&name, &functions, arguments);
         }
-        self.program(&name, arguments);
+        self.no_function(&name, arguments);
     }
 
-    fn functions(&mut self, functions: &[usize], arguments: &[Field]) {
-        let outer = self.state.arguments.replace(arguments.into());
-        // One of them is what the name means; where it means none, nothing is done.
-        self.either(functions, |walker, function| walker.call(*function));
-        self.state.arguments = outer;
+    /// A built-in or a program.
+    fn no_function(&mut self, name: &str, arguments: &[Field]) {
+        match builtins::find(name) {
+            Some(builtin) => builtin(self, name, arguments),
+            None => self.program(name, arguments),
+        }
+    }
+
+    /// One of them is what the name means.
+    fn functions(&mut self, name: &str, functions: &[usize], arguments: &[Field]) {
+        self.either(functions, |walker, function| {
+            if *function == NO_FUNCTION {
+                return walker.no_function(name, arguments);
+            }
+            let outer = walker.state.arguments.replace(arguments.into());
+            walker.call(*function);
+            walker.state.arguments = outer;
+        });
     }
 
     /// The name that a model and an *allow* know a program by, where it is the one that a bare name finds.
