@@ -415,20 +415,24 @@ fn set(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     let mut rest = arguments.iter().enumerate();
     while let Some((index, field)) = rest.next() {
         match field.text.as_known() {
-            Some("--") => {
+            Some(mark @ ("--" | "-" | "+")) => {
                 let arguments = arguments.get(index + 1..).unwrap_or_default();
-                walker.state.arguments = Some(arguments.into());
+                // `set --` takes all arguments away, `set -` leaves them where there are no others.
+                if mark == "--" || !arguments.is_empty() {
+                    walker.state.arguments = Some(arguments.into());
+                }
                 return;
             }
-            Some(option @ ("-o" | "+o")) => {
-                let name = rest.next().map(|(_, field)| field.text.shown()).unwrap_or_default();
-                if option == "-o" && matches!(name.as_str(), "allexport" | "keyword") {
-                    walker.unknown(format!("`set -o {name}` gives variables to later programs"));
-                }
-            }
-            Some(option) if option.starts_with(['-', '+']) && option.len() > 1 => {
-                if option.contains('a') || option.contains('k') {
+            Some(option) if option.starts_with(['-', '+']) => {
+                if option.contains(['a', 'k']) {
                     walker.unknown(format!("`set {option}` gives variables to later programs"));
+                }
+                // `-eo pipefail`: the name of each `o` stands behind the letters.
+                for (_, field) in rest.by_ref().take(option.matches('o').count()) {
+                    if !field.text.as_known().is_some_and(|name| !matches!(name, "allexport" | "keyword")) {
+                        let name = field.text.shown();
+                        walker.unknown(format!("`set {option} {name}` may give variables to later programs"));
+                    }
                 }
             }
             Some(_) => {

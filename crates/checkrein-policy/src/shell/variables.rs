@@ -107,13 +107,13 @@ impl Walker<'_> {
         }
     }
 
-    fn argument(&self, digits: &str) -> Variable {
-        let Ok(index) = digits.parse::<usize>() else { return Variable::unknown() };
-        let arguments = self.state.arguments.as_ref();
-        match arguments.and_then(|arguments| arguments.get(index.checked_sub(1)?)) {
-            Some(field) if !field.many => Variable::one(field.text.clone()),
-            _ => Variable::unknown(),
-        }
+    /// `$1` and so on; of any other name nothing is known.
+    fn argument(&self, name: &str) -> Variable {
+        let Ok(index) = name.parse::<usize>() else { return Variable::unknown() };
+        // What stands for any number of words moves those behind it.
+        let mut arguments = self.state.arguments.iter().flat_map(|all| all.iter()).take_while(|field| !field.many);
+        let argument = index.checked_sub(1).and_then(|before| arguments.nth(before));
+        argument.map_or_else(Variable::unknown, |field| Variable::one(field.text.clone()))
     }
 
     /// Whether the script itself gave it a value, so that an operator's default does not come in.
