@@ -16,7 +16,8 @@ pub(super) type Builtin = fn(&mut Walker<'_>, &str, &[Field]);
 /// The built-in of this name.
 pub(super) fn find(name: &str) -> Option<Builtin> {
     Some(match name {
-        "cd" | "pushd" => change_folder,
+        "cd" => change_folder,
+        "pushd" => push_folder,
         "popd" => |walker, name, arguments| {
             walker.built_in(name, arguments, &[]);
             walker.move_to(Folders { known: Vec::new(), unknown: true }, false);
@@ -25,26 +26,19 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
         "source" | "." => source,
         "exec" => exec,
         "command" => command,
-        "builtin" => |walker, _, arguments| walker.run(arguments),
+        "builtin" => |walker, _, arguments| walker.run(behind_dashes(arguments)),
         "trap" => trap,
         "export" | "declare" | "typeset" | "local" | "readonly" => declare,
         "read" | "mapfile" | "readarray" => read,
         "printf" => printf,
         "getopts" => |walker, name, arguments| {
             walker.built_in(name, arguments, &[]);
-            if let Some(field) = arguments.get(1) {
+            if let Some(field) = behind_dashes(arguments).get(1) {
                 walker.assign_word(&field.text, Variable::unknown());
             }
             walker.assign("OPTARG", Variable::unknown());
         },
-        "wait" => |walker, name, arguments| {
-            walker.built_in(name, arguments, &[]);
-            if let [option, variable, ..] = arguments
-                && option.text.as_known() == Some("-p")
-            {
-                walker.assign_word(&variable.text, Variable::one(Text::number()));
-            }
-        },
+        "wait" => wait,
         "let" => arithmetic,
         "unset" => unset,
         "set" => set,
@@ -62,10 +56,31 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
     })
 }
 
+/// The arguments without the `--` that options end with.
+fn behind_dashes(arguments: &[Field]) -> &[Field] {
+    match arguments.split_first() {
+        Some((first, rest)) if first.text.as_known() == Some("--") => rest,
+        _ => arguments,
+    }
+}
+
+/// `pushd FOLDER` is `cd FOLDER`; otherwise it turns the folders that were left, or goes nowhere at all.
+fn push_folder(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    match behind_dashes(arguments) {
+        [one] if one.text.is_known() && !one.text.prefix().starts_with(['-', '+']) => {
+            change_folder(walker, name, arguments);
+        }
+        _ => {
+            walker.built_in(name, arguments, &[]);
+            walker.lost("the folder it changes to is not known before it runs");
+        }
+    }
+}
+
 /// `cd`: where later commands stand.
 fn change_folder(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     walker.built_in(name, arguments, &[]);
-    let is_option = |field: &&Field| matches!(field.text.as_known(), Some("-L" | "-P" | "-e" | "-@" | "-n" | "--"));
+    let is_option = |field: &&Field| matches!(field.text.as_known(), Some("-L" | "-P" | "-e" | "-@" | "--"));
     let operands: Vec<&Field> = arguments.iter().skip_while(is_option).collect();
     let home = walker.scene.place.home.clone();
     let target = match operands.as_slice() {
@@ -130,7 +145,7 @@ impl Walker<'_> {
 
 fn eval(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     let mut text = Text::default();
-    for (index, field) in arguments.iter().enumerate() {
+    for (index, field) in behind_dashes(arguments).iter().enumerate() {
         if index > 0 {
             text.push_str(" ");
         }
@@ -148,7 +163,7 @@ fn eval(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
 }
 
 fn source(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
-    let Some(file) = arguments.first() else { return walker.built_in(name, arguments, &[]) };
+    let Some(file) = behind_dashes(arguments).first() else { return walker.built_in(name, arguments, &[]) };
     let mut deeds = vec![Deed::Code];
     if walker.is_downloaded(&file.text) || file.text.as_known() == Some("/dev/stdin") && walker.stdin.is_downloaded() {
         deeds.push(Deed::Downloaded);
@@ -159,13 +174,19 @@ fn source(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
 }
 
 fn exec(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
-    let options = arguments.iter().take_while(|field| matches!(field.text.as_known(), Some("-c" | "-l" | "-cl")));
-    let skip = options.count();
-    let rest = match arguments.get(skip).and_then(|field| field.text.as_known()) {
-        Some("-a") => arguments.get(skip + 2..),
-        _ => arguments.get(skip..),
-    };
-    let rest = rest.unwrap_or_default();
+    let mut rest = arguments;
+    while let [first, others @ ..] = rest
+        && let Some(letters) = first.text.as_known().and_then(|word| word.strip_prefix('-'))
+        && !matches!(letters, "" | "-")
+    {
+        // `-a NAME`, `-cla NAME`, `-aNAME`: the name under which it runs.
+        let named = letters.trim_start_matches(['c', 'l']) == "a";
+        if named && others.first().is_some_and(|name| name.many) {
+            walker.unknown("which program `exec` runs is not known before it runs");
+        }
+        rest = if named { others.get(1..).unwrap_or_default() } else { others };
+    }
+    let rest = behind_dashes(rest);
     walker.built_in(name, arguments, if rest.is_empty() { &[] } else { &[Deed::Code] });
     walker.run(rest);
 }
@@ -174,8 +195,11 @@ fn exec(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
 fn command(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
     match arguments.split_first() {
         Some((first, rest)) => match first.text.as_known() {
-            Some("-p" | "--") => command(walker, name, rest),
-            Some("-v" | "-V" | "-pv" | "-pV") => {
+            Some("--") => walker.without_functions(rest),
+            Some(options) if options.len() > 1 && options.starts_with('-') => {
+                if !options.contains(['v', 'V']) {
+                    return command(walker, name, rest);
+                }
                 walker.built_in(name, arguments, &[]);
                 walker.output = Flow::any(false);
             }
@@ -385,6 +409,19 @@ fn printf(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
         },
         _ => Flow::any(rest.iter().any(|field| field.text.is_downloaded())),
     };
+}
+
+/// `wait -p NAME`: the variable gets a number, or none where nothing was waited for.
+fn wait(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
+    walker.built_in(name, arguments, &[]);
+    for (at, field) in arguments.iter().enumerate() {
+        let options = field.text.as_known().filter(|word| word.starts_with('-'));
+        let Some((_, attached)) = options.and_then(|options| options.split_once('p')) else { continue };
+        let attached = Some(Text::from(attached)).filter(|text| *text != Text::default());
+        if let Some(variable) = attached.as_ref().or(arguments.get(at + 1).map(|next| &next.text)) {
+            walker.assign_word(variable, Variable { list: true, ..Variable::one(Text::number()) });
+        }
+    }
 }
 
 fn arithmetic(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
