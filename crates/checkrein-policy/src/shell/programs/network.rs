@@ -3,7 +3,7 @@
 use checkrein_contract::{Connect, Effect};
 
 use super::super::perform::Doing;
-use super::super::value::{Piece, Text};
+use super::super::value::Text;
 use super::super::walk::Walker;
 use crate::commands::{Given, Role};
 use crate::url::{self, Url};
@@ -40,9 +40,10 @@ pub(in super::super) fn connect(walker: &mut Walker<'_>, role: Role, text: &Text
     }
 }
 
-/// The host of `USER@HOST`, as rules name it: in lower case, without the dot that a name may end in.
+/// The host of `USER@HOST`, as rules name it: in lower case, without the dot that a name may end in and without brackets.
 pub(super) fn host_name(written: &str) -> String {
-    written.rsplit_once('@').map_or(written, |(_, host)| host).trim_end_matches('.').to_ascii_lowercase()
+    let host = written.rsplit_once('@').map_or(written, |(_, host)| host);
+    host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
 }
 
 fn address_of_url(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
@@ -121,6 +122,10 @@ pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doi
     let own = if doing.name == "rsync" { "rsync" } else { "scp" };
     if let Some((scheme, rest)) = prefix.split_once("://").filter(|(scheme, _)| *scheme == own) {
         let address = rest.split('/').next().unwrap_or_default();
+        if !rest.contains('/') && !text.is_known() {
+            // `rsync://HOST$x`: the name of the host may go on.
+            walker.unknown(format!("the address `{}` is not known before it runs", text.shown()));
+        }
         let usual = if own == "rsync" { 873 } else { 22 };
         let (host, port) = match address.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => (host, port.parse().unwrap_or(0)),
@@ -131,17 +136,12 @@ pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doi
         doing.connects = true;
         return true;
     }
-    let Some((host, _)) = prefix.split_once(':') else {
-        if !text.is_known() && matches!(text.pieces().first(), Some(Piece::Any { .. })) {
-            walker.unknown(format!("`{}` may name another machine", text.shown()));
-        }
-        return false;
-    };
-    if host.contains('/') || host.is_empty() {
+    // Where nothing of it is known, which file it is is not known either.
+    let Some((host, rest)) = ends_host(prefix).and_then(|at| prefix.split_at_checked(at)) else { return false };
+    if host.is_empty() {
         return false;
     }
-    let modules = prefix.strip_prefix(host).is_some_and(|rest| rest.starts_with("::"));
-    for port in remote_ports(doing, modules) {
+    for port in remote_ports(doing, rest.starts_with("::")) {
         walker.note(Effect::Connect(Connect { host: host_name(host), port, ..Connect::default() }));
     }
     doing.connects = true;
@@ -201,6 +201,22 @@ pub(in super::super) fn placed(walker: &mut Walker<'_>, given: &Given, doing: &D
         values.push((*role, folder));
     }
     values
+}
+
+/// Where the colon stands that ends a host, as `scp` looks for it: the colons of `[2001:db8::1]:PATH` are others.
+fn ends_host(text: &str) -> Option<usize> {
+    let mut inside = text.starts_with('[');
+    for (at, c) in text.char_indices() {
+        let next = text.as_bytes().get(at + 1);
+        match c {
+            '@' if next == Some(&b'[') => inside = true,
+            ']' if inside && next == Some(&b':') => return Some(at + 1),
+            ':' if !inside => return Some(at),
+            '/' => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The files that `curl -O` and `wget` name by themselves.
