@@ -88,7 +88,7 @@ fn change_folder(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
             Some(home) => home.clone(),
             None => Text::known(home),
         },
-        [one] if !one.many || one.text.is_pattern() => one.text.clone(),
+        [one] => one.text.clone(),
         _ => return walker.lost("the folder it changes to is not known before it runs"),
     };
     if target.as_known() == Some("-") {
@@ -322,7 +322,7 @@ fn read(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
                 walker.unknown(format!("`{name} {option}` runs a command for each line"));
             }
             raw |= option.contains('r');
-            let takes = option.char_indices().find(|(at, letter)| *at > 0 && values.contains(*letter));
+            let takes = option.char_indices().skip(1).find(|(_, letter)| values.contains(*letter));
             let Some((at, letter)) = takes else { continue };
             let attached = option.get(at + 1..).filter(|value| !value.is_empty()).map(Text::from);
             let value = attached.or_else(|| rest.next().map(|field| field.text.clone()));
@@ -356,7 +356,7 @@ fn read(walker: &mut Walker<'_>, name: &str, arguments: &[Field]) {
         let value = match index {
             0 => held.clone(),
             _ if known && !held.values.is_empty() => Variable::one(Text::known(String::new())),
-            _ => Variable { list: held.list, ..Variable::one(Text::any("what is read")) },
+            _ => Variable::one(Text::any("what is read")),
         };
         walker.assign_word(variable, value);
     }

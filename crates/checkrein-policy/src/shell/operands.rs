@@ -42,11 +42,7 @@ impl Walker<'_> {
         let default = changes.iter().find_map(|change| change.default.as_ref()).or(table.default.as_ref());
         let place = places.iter().find(|place| place.many).or(places.last());
         if let (Some(default), Some(place)) = (default, place)
-            && operands.len() < places.len()
-            && !given
-                .iter()
-                .any(|(role, _)| *role == place.role && places.iter().filter(|p| p.role == *role).count() == 1)
-            && (places.len() > 1 || operands.is_empty())
+            && given.iter().all(|(role, _)| *role != place.role)
         {
             self.expression_or_give(place.role, &[Field::from(default.as_str())], doing);
         }
@@ -76,9 +72,8 @@ impl Walker<'_> {
             None => (places.len(), 0),
         };
         // A field that stands for any number of words moves all that follow it.
-        let moves = operands.iter().enumerate().any(|(at, field)| {
-            field.many && (at < before || after > 0 && at + after >= operands.len() || star.is_none())
-        });
+        let moves =
+            operands.iter().enumerate().any(|(at, field)| field.many && (at < before || at + after >= operands.len()));
         if moves && places.iter().any(|place| place.role != places.first().map_or(Role::Data, |place| place.role)) {
             self.unknown(format!("how many words `{}` gets is not known before it runs", doing.reading.path.join(" ")));
         }

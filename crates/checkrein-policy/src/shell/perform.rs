@@ -429,8 +429,7 @@ fn changes(effect: &Effect) -> bool {
 fn touches(effect: &Effect, path: &str) -> bool {
     let Some(written) = effect.path() else { return false };
     if effect.is_glob() {
-        return crate::patterns::overlap(written, &escaped(path))
-            || crate::patterns::overlap(written, &(escaped(path) + "/**"));
+        return crate::patterns::overlap(written, &(escaped(path) + "/**"));
     }
     paths::is_within(written, path)
         || matches!(effect, Effect::Delete { recursive: true, .. }) && paths::is_within(path, written)

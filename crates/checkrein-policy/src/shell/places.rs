@@ -44,7 +44,6 @@ impl Walker<'_> {
             return Vec::new();
         }
         if let Some((root, names)) = text.below() {
-            let root = if root.is_empty() { "." } else { root };
             return self.joined(root).map_or_else(
                 || vec![Spot::Anywhere(text.shown())],
                 |roots| roots.into_iter().map(|root| Spot::Below(root, names.to_vec())).collect(),

@@ -95,7 +95,7 @@ fn old_tar(arguments: &[Field]) -> Option<Vec<Field>> {
     // `tar cfz a.tar.gz x`: letters without a dash, whose values follow in their order.
     let (first, rest) = arguments.split_first()?;
     let letters = first.text.as_known()?;
-    if letters.is_empty() || letters.starts_with('-') || !letters.bytes().all(|b| b.is_ascii_alphabetic()) {
+    if letters.is_empty() || !letters.bytes().all(|b| b.is_ascii_alphabetic()) {
         return None;
     }
     let mut rest = rest.iter();

@@ -83,7 +83,7 @@ impl Walker<'_> {
         // `--name=VALUE`, `@FILE`.
         let value = known.strip_prefix('-').and_then(|option| option.split_once('=')).map_or(known, |(_, value)| value);
         let value = value.trim_start_matches('@');
-        if value.is_empty() || value.starts_with('-') || value.len() > 4_096 || value.contains(['\n', '\0']) {
+        if value.starts_with('-') || value.contains(['\n', '\0']) {
             return;
         }
         for spot in self.spots(&Text::from(value)) {

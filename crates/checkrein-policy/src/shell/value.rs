@@ -102,7 +102,6 @@ impl Text {
     pub(crate) fn below(&self) -> Option<(&str, &[String])> {
         match self.0.as_slice() {
             [Piece::Known(root), Piece::Below(names)] => Some((root, names)),
-            [Piece::Below(names)] => Some(("", names)),
             _ => None,
         }
     }
@@ -125,7 +124,6 @@ impl Text {
 
     pub(crate) fn push(&mut self, piece: Piece) {
         match (self.0.last_mut(), piece) {
-            (_, Piece::Known(text)) if text.is_empty() => {}
             (Some(Piece::Known(before)), Piece::Known(text)) => before.push_str(&text),
             (_, piece) => self.0.push(piece),
         }

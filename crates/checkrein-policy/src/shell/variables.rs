@@ -101,9 +101,7 @@ impl Walker<'_> {
             "#" | "?" | "$" | "!" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID" | "PPID" => {
                 Variable::one(Text::number())
             }
-            "@" | "*" => Variable { values: Vec::new(), list: true },
-            digits if digits.bytes().all(|b| b.is_ascii_digit()) => self.argument(digits),
-            _ => Variable::unknown(),
+            other => self.argument(other),
         }
     }
 

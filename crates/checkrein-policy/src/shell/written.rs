@@ -35,10 +35,6 @@ pub(super) fn prefix(path: &str) -> String {
 
 /// The names that `mktemp` makes of a template: three `X` or more at its end become something else.
 fn template(path: &str) -> String {
-    let stem = path.trim_end_matches('X');
-    if path.len() - stem.len() >= 3 {
-        return escaped(stem) + "*";
-    }
     // With `--suffix` they stand before it.
     path.rfind("XXX")
         .map_or_else(|| escaped(path), |end| escaped(path.get(..end).unwrap_or_default().trim_end_matches('X')) + "*")

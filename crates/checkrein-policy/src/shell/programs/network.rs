@@ -55,11 +55,10 @@ fn address_of_url(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
         Some(known) => known.to_owned(),
         // Behind the host nothing changes where it goes.
         None if text.prefix().split_once("://").is_some_and(|(_, rest)| rest.contains('/')) => text.prefix().to_owned(),
-        None if text.guess().is_some() => {
+        None => {
             walker.unknown(format!("the address `{}` is not known before it runs", text.shown()));
             return text.guess().iter().for_each(|guess| address_of_url(walker, guess, doing));
         }
-        None => return walker.unknown(format!("the address `{}` is not known before it runs", text.shown())),
     };
     let whole = if known.contains("://") { known } else { format!("http://{known}") };
     let expanded =

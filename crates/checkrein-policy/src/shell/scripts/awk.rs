@@ -30,14 +30,12 @@ pub(in super::super) fn look(walker: &mut Walker<'_>, text: &Text, doing: &mut D
     let mut depth = 0_u32;
     for (at, token) in tokens.iter().enumerate() {
         let next = tokens.get(at + 1);
-        let before = at.checked_sub(1).and_then(|at| tokens.get(at));
         match token {
             Token::Name("system") => code(walker, doing, "awk calls `system`"),
             Token::Name("print" | "printf") => (printing, depth) = (true, 0),
-            Token::Name("getline") => match (before, next) {
-                (Some(Token::Mark('|') | Token::Marks("|&")), _) => code(walker, doing, "awk reads from a command"),
-                (_, Some(Token::Mark('<'))) => file(walker, tokens.get(at + 2), tokens.get(at + 3), false),
-                (_, Some(Token::Name(_))) if tokens.get(at + 2) == Some(&Token::Mark('<')) => {
+            Token::Name("getline") => match next {
+                Some(Token::Mark('<')) => file(walker, tokens.get(at + 2), tokens.get(at + 3), false),
+                Some(Token::Name(_)) if tokens.get(at + 2) == Some(&Token::Mark('<')) => {
                     file(walker, tokens.get(at + 3), tokens.get(at + 4), false);
                 }
                 _ => {}

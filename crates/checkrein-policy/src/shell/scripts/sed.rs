@@ -195,12 +195,7 @@ impl<'t> Reader<'t> {
                     doing.deed(Deed::Code);
                     walker.unknown("sed runs what it has made as a command");
                 }
-                Some('w') => {
-                    self.take();
-                    let file = self.line();
-                    self.writes(file, walker, doing);
-                    return true;
-                }
+                // `w FILE` behind it is what the command `w FILE` is.
                 _ => return true,
             }
         }
