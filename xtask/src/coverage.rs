@@ -31,6 +31,7 @@ const TESTS: &[&str] = &[
     "cases",
     "deep",
     "models",
+    "noted",
     "questions",
     "twin",
     "walk",

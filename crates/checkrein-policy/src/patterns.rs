@@ -157,6 +157,14 @@ mod tests {
             ("/srv/p/**", "**/.env", true),
             ("/srv/p/src/*", "/srv/p/{docs,src}/a", true),
             ("/srv/p/src/\\*", "/srv/p/src/a", false),
+            ("/srv/p/docs/*", "/srv/p/{docs,src}/a", true),
+            ("/srv/p/xa.txt", "/srv/p/*.txt", true),
+            ("/srv/p/[ab]c", "/srv/p/ac", true),
+            ("/srv/p/[ab]c", "/srv/p/abc", false),
+            ("/srv/p/[!a]c", "/srv/p/bc", true),
+            ("/srv/p/[]a]c", "/srv/p/bc", true),
+            ("/srv/p/[", "/srv/p/x", false),
+            ("/srv/p/[a", "/srv/p/[a", true),
         ] {
             assert_eq!(overlap(shell, rule), expected, "{shell} and {rule}");
         }

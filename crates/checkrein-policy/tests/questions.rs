@@ -3,9 +3,9 @@
 //! Shows R12: facts are gathered before, by name, so that a decision can be computed again.
 
 use checkrein_contract::{
-    Connect, Effect, Facts, Finding, Identity, Layer, Place, PolicySource, Question, Run, Tree, Verdict,
+    Code, Connect, Effect, Facts, Finding, Foreseen, Identity, Layer, Place, PolicySource, Question, Run, Tree, Verdict,
 };
-use checkrein_policy::{Policy, Variables, decide};
+use checkrein_policy::{Models, Policy, Scene, Variables, decide, shell};
 
 fn policy(text: &str) -> Policy {
     let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
@@ -40,6 +40,7 @@ fn a_tree_is_searched_for_what_rules_guard() {
         rule("kept", "deny", "effect = \"read\"\npaths = [\"{root}/kept/**\"]"),
         rule("asked", "ask", "effect = \"read\"\npaths = [\"{root}/asked/**\"]"),
         rule("gone", "deny", "effect = \"delete\"\npaths = [\"{root}/gone/**\"]"),
+        rule("all", "ask", "effect = \"read\"\npaths = [\"/**\", \"/\"]"),
     ];
     let policy = policy(&rules.concat());
     let questions = asked(&policy, Effect::ReadTree(tree("/p/src")));
@@ -47,7 +48,7 @@ fn a_tree_is_searched_for_what_rules_guard() {
     assert_eq!(searched, &tree("/p/src"));
     let has = |pattern: &str| patterns.iter().any(|known| known == pattern);
     assert!(has("/p/kept/**") && has("/p/asked/**") && has("**/.env"), "{patterns:?}");
-    assert!(!has("/p/free/**") && !has("/p/gone/**") && !has("/**"), "{patterns:?}");
+    assert!(!has("/p/free/**") && !has("/p/gone/**") && !has("/**") && !has("/"), "{patterns:?}");
 
     let own = Effect::ReadTree(Tree { asks_each: true, ..tree("/p/src") });
     assert_eq!(held(&asked(&policy, own)), None, "who asks about each file needs no search");
@@ -70,6 +71,36 @@ fn names_are_looked_up_where_a_rule_speaks_of_addresses() {
     let inner = policy(&rule("inner", "deny", "effect = \"connect\"\naddresses = [\"private\"]"));
     assert!(looks_up(&inner, "a.example"));
     assert!(!looks_up(&inner, ""), "no name, nothing to look up");
+}
+
+/// Where nobody is to be asked, what would ask is denied, and says why.
+#[test]
+fn nobody_is_asked() {
+    let foreseen = Foreseen::of(vec![Effect::read("/p/a")]);
+    let attended = decide(&policy(""), &foreseen, &Facts::default());
+    let decision = decide(&policy("on_ask = \"deny\""), &foreseen, &Facts::default());
+    assert_eq!(
+        (attended.verdict, decision.verdict, decision.code),
+        (Verdict::Ask, Verdict::Deny, Code::DeniedUnattended)
+    );
+    assert!(decision.reason.starts_with(&attended.reason) && decision.reason.contains("asks nobody"), "{decision:?}");
+}
+
+/// Names of everything below a folder are given away where everything below it is allowed, not the folder alone.
+#[test]
+fn a_deep_listing_needs_more_than_its_top() {
+    let mut facts = Facts::default();
+    for path in ["/p", "/p/a"] {
+        facts.add(Question::RealPath { path: path.to_owned() }, Some(Finding::Text(path.to_owned())));
+    }
+    let judged = |paths: &str, deep: bool| {
+        let policy = policy(&rule("a", "allow", &format!("effect = \"read\"\npaths = {paths}")));
+        let list = Effect::List { path: "/p/a".to_owned(), deep, glob: false };
+        decide(&policy, &Foreseen::of(vec![list]), &facts).verdict
+    };
+    let (top, all) = ("[\"{root}/a\"]", "[\"{root}/a\", \"{root}/a/**\"]");
+    assert_eq!((judged(top, false), judged(top, true)), (Verdict::Allow, Verdict::Ask));
+    assert_eq!((judged(all, false), judged(all, true)), (Verdict::Allow, Verdict::Allow));
 }
 
 #[test]
@@ -119,7 +150,7 @@ fn layers_speak_in_their_order() {
     let judged = |sources: &[PolicySource]| {
         let policy = Policy::load(sources, &Variables::new(&place, &Identity::default())).unwrap();
         let run = Run { program: "go".into(), argv: vec!["go".into()], ..Run::default() };
-        let foreseen = checkrein_contract::Foreseen::of(vec![Effect::Run(run)]);
+        let foreseen = Foreseen::of(vec![Effect::Run(run)]);
         let decision = decide(&policy, &foreseen, &Facts::default());
         let rule = match &decision.trace[0].winner {
             checkrein_contract::Winner::Rule(rule) => rule.rule.clone(),
@@ -163,7 +194,7 @@ fn rules_hold_for_whom_and_when_they_say() {
             PolicySource { layer: Layer::Project, file: "p.toml".into(), text: text.clone(), only_tightens: false };
         let policy = Policy::load(&[source], &variables).unwrap();
         let run = Run { program: "go".into(), argv: vec!["go".into()], ..Run::default() };
-        decide(&policy, &checkrein_contract::Foreseen::of(vec![Effect::Run(run)]), &Facts::default()).verdict
+        decide(&policy, &Foreseen::of(vec![Effect::Run(run)]), &Facts::default()).verdict
     };
     assert_eq!(verdict(&[("tenant", "acme")], None), Verdict::Allow);
     assert_eq!(verdict(&[], None), Verdict::Ask);
@@ -171,4 +202,21 @@ fn rules_hold_for_whom_and_when_they_say() {
     assert_eq!(verdict(&[("tenant", "c"), ("person", "sam")], None), Verdict::Deny);
     assert_eq!(verdict(&[("tenant", "acme")], Some("plan")), Verdict::Deny);
     assert_eq!(verdict(&[("tenant", "acme")], Some("build")), Verdict::Allow);
+}
+
+/// A deny that names an option without a value holds for every value.
+#[test]
+fn an_option_without_its_value_is_any() {
+    let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+    let facts = Facts::default();
+    for (words, command, expected) in [
+        ("\"--output\"", "curl --output x https://docs.example.org/", Verdict::Deny),
+        ("\"--output\"", "curl -ox https://docs.example.org/", Verdict::Deny),
+        ("\"--output=y\"", "curl -ox https://docs.example.org/", Verdict::Ask),
+        ("\"--output=x\"", "curl -ox https://docs.example.org/", Verdict::Deny),
+    ] {
+        let policy = policy(&rule("a", "deny", &format!("effect = \"run\"\nwords = [\"curl\", {words}]")));
+        let scene = Scene { place: &place, facts: &facts, models: Models::built_in() };
+        assert_eq!(decide(&policy, &shell::foresee(command, scene), &facts).verdict, expected, "{words}: {command}");
+    }
 }

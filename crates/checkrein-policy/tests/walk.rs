@@ -209,6 +209,14 @@ fn links_that_the_call_makes() {
     );
 }
 
+/// More commands than are looked at are told; as many as are, are not.
+#[test]
+fn commands_without_end() {
+    let last = ":;".repeat(4_095) + "rm a";
+    assert!(!unknown(&last) && paths(&last) == ["delete /p/a"]);
+    assert!(unknown(&":;".repeat(4_097)));
+}
+
 /// Holes that a review found, each closed: what is done is named, or it is not understood.
 #[test]
 fn ways_around() {
