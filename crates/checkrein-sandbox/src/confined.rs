@@ -24,7 +24,7 @@ use crate::probe::{Found, probe};
 use crate::reports::Reports;
 use crate::running::{to_its_end, unstarted};
 use crate::scrub::Scrub;
-use crate::view::View;
+use crate::view::{Given, View};
 
 /// What the host brings.
 pub struct Settings {
@@ -104,7 +104,8 @@ impl Confined {
             layers.network = false;
             layers.open_network = true;
         }
-        let mut view = View::of(approved.grant(), &self.host, layers.namespaces).map_err(not_started)?;
+        let Given { mut view, sockets } =
+            View::of(approved.grant(), &self.host, layers.namespaces).map_err(not_started)?;
         self.give_program(&mut view, &program);
         let temporary = if layers.namespaces { None } else { Some(temporary(&mut view, &mut env)?) };
         let argv = std::mem::take(&mut spec.argv);
@@ -115,6 +116,7 @@ impl Confined {
             cwd: shown(&cwd),
             env,
             view,
+            sockets,
             limits: self.limits.unwrap_or_else(|| Limits::usual(seconds)),
             layers,
             way_out,

@@ -21,6 +21,10 @@ pub(crate) struct Plan {
     pub(crate) env: Vec<(String, String)>,
     /// What there is, parents before what lies in them.
     pub(crate) view: Vec<Node>,
+    /// Sockets that somebody had before in folders that may be changed, by device and number: to be seen, to be removed,
+    /// not to be connected to.
+    #[serde(default)]
+    pub(crate) sockets: Vec<(u64, u64)>,
     pub(crate) limits: Limits,
     pub(crate) layers: Layers,
     /// There is a way out: a listener inside is handed to the harness, which connects for those who come to it.

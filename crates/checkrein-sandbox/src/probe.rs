@@ -125,6 +125,7 @@ fn trial(launcher: &Path, host: &Host, layers: Layers) -> std::io::Result<Vec<Re
         cwd: "/".to_owned(),
         env: Vec::new(),
         view: host.view(),
+        sockets: Vec::new(),
         limits: Limits::usual(1),
         layers,
         way_out: false,

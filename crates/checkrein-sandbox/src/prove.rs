@@ -218,6 +218,7 @@ impl Confined {
             cwd: shown(&project),
             env,
             view,
+            sockets: Vec::new(),
             limits: Limits::usual(LIMIT / 1_000),
             layers: self.found().layers,
             way_out: false,

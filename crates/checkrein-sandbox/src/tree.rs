@@ -1,8 +1,9 @@
 //! What lies in a tree that is given: the files that rules speak of, and sockets. One walk finds both. What this user can
 //! not look into, no program of this user can either.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -53,6 +54,29 @@ pub(crate) fn walk(top: &Path, sets: &[GlobSet]) -> Found {
     found
 }
 
+/// A file by its device and number, where it has more names than one.
+pub(crate) fn shared(path: &Path) -> Option<(u64, u64)> {
+    let found = path.symlink_metadata().ok()?;
+    (found.is_file() && found.nlink() > 1).then(|| (found.dev(), found.ino()))
+}
+
+/// Every name of these files in a tree.
+pub(crate) fn names(top: &Path, files: &BTreeSet<(u64, u64)>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() && shared(&entry.path()).is_some_and(|file| files.contains(&file)) {
+                found.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -74,5 +98,19 @@ mod tests {
         assert_eq!(found.matches, [(0, top.join("a/b/.env")), (0, top.join("a/link"))]);
         assert_eq!(found.sockets, [top.join("a/socket")]);
         fs::set_permissions(top.join("closed"), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+
+    #[test]
+    fn all_names_of_a_file_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir(top.join("a")).unwrap();
+        fs::write(top.join(".env"), "").unwrap();
+        assert_eq!(shared(&top.join(".env")), None, "it has one name");
+        fs::hard_link(top.join(".env"), top.join("a/b")).unwrap();
+        symlink(".env", top.join("link")).unwrap();
+        let mut found = names(&top, &BTreeSet::from([shared(&top.join(".env")).unwrap()]));
+        found.sort();
+        assert_eq!(found, [top.join(".env"), top.join("a/b")]);
     }
 }

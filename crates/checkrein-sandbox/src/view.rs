@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::{Deed, Effect, EffectWord, Run};
@@ -28,6 +28,13 @@ enum Weight {
     Hidden,
 }
 
+/// What one call is given.
+pub(crate) struct Given {
+    pub(crate) view: Vec<Node>,
+    /// Sockets of others in folders that may be changed, by device and number.
+    pub(crate) sockets: Vec<(u64, u64)>,
+}
+
 /// The view that one call is given.
 pub(crate) struct View<'a> {
     grant: &'a Grant,
@@ -39,6 +46,7 @@ pub(crate) struct View<'a> {
     whole: BTreeSet<PathBuf>,
     /// Folders that are given for the sake of a path in them, and otherwise are not.
     opened: BTreeSet<PathBuf>,
+    sockets: Vec<(u64, u64)>,
 }
 
 impl<'a> View<'a> {
@@ -47,7 +55,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// Why it can not be told what the view must hide.
-    pub(crate) fn of(grant: &'a Grant, host: &'a Host, private: bool) -> Result<Vec<Node>, String> {
+    pub(crate) fn of(grant: &'a Grant, host: &'a Host, private: bool) -> Result<Given, String> {
         let root = PathBuf::from(&grant.place().root);
         let root = root.canonicalize().unwrap_or(root);
         let mut view = Self {
@@ -57,6 +65,7 @@ impl<'a> View<'a> {
             changed: BTreeSet::new(),
             whole: BTreeSet::new(),
             opened: BTreeSet::new(),
+            sockets: Vec::new(),
         };
         if private {
             for folder in TEMPORARY.iter().map(PathBuf::from).chain([host.home.clone()]) {
@@ -79,7 +88,8 @@ impl<'a> View<'a> {
             view.part(effect);
         }
         view.hide_and_hold()?;
-        Ok(view.places.into_iter().map(|(at, (_, kind))| Node { at, kind }).collect())
+        let nodes = view.places.into_iter().map(|(at, (_, kind))| Node { at, kind });
+        Ok(Given { view: nodes.collect(), sockets: view.sockets })
     }
 
     fn put(&mut self, path: &Path, weight: Weight, kind: NodeKind) {
@@ -301,16 +311,21 @@ impl<'a> View<'a> {
             }
         }
         let sets = [self.patterns(EffectWord::Read)?, self.patterns(EffectWord::Write)?];
-        for tree in trees {
-            let found = tree::walk(Path::new(&tree), &sets);
+        for tree in &trees {
+            let found = tree::walk(Path::new(tree), &sets);
             for (set, path) in found.matches {
                 if set == 0 { self.hide(&path) } else { self.hold(&path) }
             }
-            // Whoever sees a socket can speak to it: only what may be changed may be spoken to.
+            // Whoever sees a socket can speak to it. In a folder that may be changed it may be a program's own, left from
+            // before: that can be removed there, and is told from others by being connected to.
             for socket in found.sockets {
                 let innermost = socket.ancestors().find_map(|above| self.places.get(shown(above).as_str()));
                 if !innermost.is_some_and(|(_, kind)| *kind == NodeKind::Write) {
                     self.put(&socket, Weight::Hidden, NodeKind::Hidden);
+                } else if !self.changed.contains(&socket)
+                    && let Ok(found) = socket.symlink_metadata()
+                {
+                    self.sockets.push((found.dev(), found.ino()));
                 }
             }
         }
@@ -321,7 +336,22 @@ impl<'a> View<'a> {
                 self.put(&path, Weight::Held, kind);
             }
         }
+        self.second_names(&trees);
         Ok(())
+    }
+
+    /// What is hidden or held by one name is so by every other name that it has in what is given.
+    fn second_names(&mut self, trees: &BTreeSet<String>) {
+        for kept in [Weight::Held, Weight::Hidden] {
+            let places = self.places.iter().filter(|(_, (weight, _))| *weight == kept);
+            let files: BTreeSet<(u64, u64)> = places.filter_map(|(path, _)| tree::shared(Path::new(path))).collect();
+            if files.is_empty() {
+                continue;
+            }
+            for name in trees.iter().flat_map(|tree| tree::names(Path::new(tree), &files)) {
+                self.put(&name, kept, if kept == Weight::Hidden { NodeKind::Hidden } else { NodeKind::Read });
+            }
+        }
     }
 
     fn patterns(&self, word: EffectWord) -> Result<GlobSet, String> {

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Component, Path, PathBuf};
 
@@ -27,6 +28,7 @@ const LONGEST_PATH: usize = 4096;
 pub(super) struct Notices {
     listener: OwnedFd,
     view: Vec<Node>,
+    sockets: Vec<(u64, u64)>,
     network: bool,
     open: bool,
     told: BTreeSet<(String, String)>,
@@ -75,7 +77,14 @@ impl Notices {
         rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC).ok()?;
         from.write_all(b"!").ok()?;
         let (network, open) = (plan.layers.network, plan.layers.open_network);
-        Some(Self { listener, view: plan.view.clone(), network, open, told: BTreeSet::new() })
+        Some(Self {
+            listener,
+            view: plan.view.clone(),
+            sockets: plan.sockets.clone(),
+            network,
+            open,
+            told: BTreeSet::new(),
+        })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -157,7 +166,10 @@ impl Notices {
             Target::Internet(to) => (!self.open && (!self.network || !is_loopback(to.ip()))).then(|| to.to_string()),
             // What is not there can not be connected to, and the kernel says so.
             Target::Socket(path) => {
-                (path.exists() && !self.may_change(&path)).then(|| path.to_string_lossy().into_owned())
+                let there = path.metadata().ok()?;
+                // By its number, which another name does not change.
+                let others = self.sockets.contains(&(there.dev(), there.ino()));
+                (others || !self.may_change(&path)).then(|| path.to_string_lossy().into_owned())
             }
             Target::Other => None,
         }
