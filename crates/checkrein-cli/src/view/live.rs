@@ -310,7 +310,7 @@ fn why(decision: &Decision) -> String {
     let winner = decision.trace.iter().filter(|step| step.decision == decision.verdict).max_by_key(telling);
     match winner.map(|step| &step.winner) {
         Some(Winner::Rule(rule)) => format!("{} ({}:{}) {}", rule.rule, short(&rule.file), rule.line, decision.reason),
-        Some(Winner::NoEffect) => String::new(),
+        Some(Winner::NoEffect) => "it touches nothing outside the session".to_owned(),
         Some(_) => decision.reason.clone(),
         None => decision.code.to_string(),
     }

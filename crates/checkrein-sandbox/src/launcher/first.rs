@@ -95,7 +95,8 @@ impl Begun {
                 }
             }
             let ended = self.dead();
-            let exhausted = || self.room.exhausted(&inside(plan)).map(|what| Report::Exhausted(what.to_owned()));
+            let room = &mut self.room;
+            let exhausted = || room.exhausted(|| inside(plan)).map(|what| Report::Exhausted(what.to_owned()));
             if let Some(status) = ended.or_else(exhausted) {
                 reports.tell(&status);
                 if !plan.layers.namespaces {

@@ -2,9 +2,11 @@
 //! whatever kind of memory it takes. It looks at what is left ten times a second, so it counts what others take meanwhile
 //! as well: it is there so that no call takes a machine down, not to share one out.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::event::Timespec;
 use rustix::process::Pid;
@@ -12,6 +14,8 @@ use rustix::process::Pid;
 use crate::plan::{Limits, NodeKind, Plan};
 
 /// Time between two looks.
+const PAUSE: Duration = Duration::from_millis(90);
+/// How often somebody asks whether it is time.
 pub(super) const EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// The part of what was left in the beginning that stays, in percent: of memory little, since the kernel ends somebody
 /// else when there is none; of a disk half, since it stays full.
@@ -22,8 +26,10 @@ const DISK_STAYS: u64 = 50;
 pub(super) struct Room {
     memory: Option<(File, u64)>,
     disks: Vec<(PathBuf, u64)>,
-    /// What its processes may have for themselves together.
-    private: u64,
+    /// What its processes may have together.
+    held: u64,
+    /// When to look again.
+    next: Instant,
 }
 
 impl Room {
@@ -44,15 +50,22 @@ impl Room {
                 disks.push((PathBuf::from(&node.at), stays(left, disk_bytes, DISK_STAYS)));
             }
         }
-        Self { memory, disks, private: all_bytes }
+        Self { memory, disks, held: all_bytes, next: Instant::now() }
     }
 
-    /// What has run out, in a word. `processes` are those of the call.
-    pub(super) fn exhausted(&self, processes: &[Pid]) -> Option<&'static str> {
+    /// What has run out, in a word, where it is time to look. `processes` are those of the call.
+    pub(super) fn exhausted(&mut self, processes: impl FnOnce() -> Vec<Pid>) -> Option<&'static str> {
+        let begun = Instant::now();
+        if begun < self.next {
+            return None;
+        }
         let machine =
             self.memory.as_ref().is_some_and(|(file, stays)| available(file).is_some_and(|left| left < *stays));
-        let memory = machine || private_bytes(processes) > self.private;
+        let memory = machine || held_bytes(&processes()) > self.held;
         let disk = self.disks.iter().any(|(path, stays)| free(path).is_some_and(|left| left < *stays));
+        // Where there is much to look at, it is looked at less often.
+        let took = begun.elapsed();
+        self.next = begun + took + PAUSE.max(took * 20);
         match (memory, disk) {
             (true, _) => Some("memory"),
             (false, true) => Some("disk"),
@@ -70,15 +83,33 @@ fn free(path: &Path) -> Option<u64> {
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// Bytes of memory that these processes have each for itself.
-fn private_bytes(processes: &[Pid]) -> u64 {
-    let pages = processes.iter().filter_map(|pid| {
-        // Size, resident, shared, in pages.
-        let text = fs::read_to_string(format!("/proc/{}/statm", pid.as_raw_nonzero())).ok()?;
-        let mut numbers = text.split(' ').skip(1).map_while(|number| number.parse::<u64>().ok());
-        Some(numbers.next()?.saturating_sub(numbers.next()?))
-    });
-    pages.sum::<u64>().saturating_mul(rustix::param::page_size() as u64)
+/// Bytes of memory that these processes have: each for itself, what they share without a file, and files in memory that
+/// they hold open. What several of them share counts for each, so a call seems to have rather more than it has.
+fn held_bytes(processes: &[Pid]) -> u64 {
+    let mut files = BTreeMap::new();
+    let mut total = 0_u64;
+    for pid in processes {
+        let process = PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
+        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+        for line in
+            status.lines().filter_map(|line| line.strip_prefix("RssAnon:").or_else(|| line.strip_prefix("RssShmem:")))
+        {
+            total = total.saturating_add(kilobytes(line).unwrap_or(0));
+        }
+        for entry in fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
+            let in_memory = fs::read_link(entry.path())
+                .is_ok_and(|name| name.as_os_str().as_encoded_bytes().starts_with(b"/memfd:"));
+            if in_memory && let Ok(found) = fs::metadata(entry.path()) {
+                files.insert((found.dev(), found.ino()), found.blocks().saturating_mul(512));
+            }
+        }
+    }
+    total.saturating_add(files.values().sum())
+}
+
+/// `  1234 kB`
+fn kilobytes(text: &str) -> Option<u64> {
+    Some(text.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
 }
 
 /// Bytes of memory that are left, as the kernel estimates them.
@@ -87,7 +118,7 @@ fn available(file: &File) -> Option<u64> {
     let read = file.read_at(&mut bytes, 0).ok()?;
     let text = std::str::from_utf8(bytes.get(..read)?).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
+    kilobytes(line)
 }
 
 #[cfg(test)]
