@@ -160,17 +160,41 @@ fn writes_settings(walker: &mut Walker<'_>, reading: &Reading) {
     }
 }
 
+/// Without a folder a clone is named after the repository. `x.bundle` may be a file, which is left out, or a folder.
+fn clone_folders(address: &Text, bare: bool) -> Vec<String> {
+    let Some(known) = address.as_known().map(str::to_owned).or_else(|| last_name(address)) else { return Vec::new() };
+    let rest = known.split_once("://").map_or(known.as_str(), |(_, rest)| rest);
+    let end = |text: &str| text.trim_end_matches(|c: char| c == '/' || c.is_ascii_whitespace()).len();
+    let rest = rest.get(..end(rest)).unwrap_or_default();
+    let rest = rest.strip_suffix("/.git").map_or(rest, |above| above.trim_end_matches('/'));
+    // Of a host alone, its port is left out.
+    let rest = match rest.rsplit_once(':') {
+        Some((host, port)) if !rest.contains('/') && port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => rest,
+    };
+    let host_end = rest.find('/').unwrap_or(rest.len());
+    let begin = rest.get(..host_end).and_then(|front| front.rfind('@')).map_or(0, |at| at + 1);
+    let last = rest.get(begin..).unwrap_or_default().rsplit(['/', ':']).next().unwrap_or_default();
+    let names = [Some(last.strip_suffix(".git").unwrap_or(last)), last.strip_suffix(".bundle")];
+    let words = |name: &str| {
+        let parts = name.split(|c: char| c.is_ascii_control() || c.is_ascii_whitespace());
+        let plain = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        if bare { format!("{plain}.git") } else { plain }
+    };
+    names.into_iter().flatten().filter(|name| !name.is_empty()).map(words).collect()
+}
+
 /// What every git command may bring along, and what it leaves behind for the next one.
 pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
     let path = doing.reading.path.clone();
     let words: Vec<&str> = path.iter().skip(1).map(String::as_str).collect();
     if words.first() == Some(&"clone")
         && let [address] = doing.reading.operands.as_slice()
-        && let Some(name) = last_name(&address.text)
     {
-        // Without a folder it is named after the repository.
-        let folder = Text::known(name.strip_suffix(".git").unwrap_or(&name).to_owned());
-        walker.give(Role::Keep, &folder, doing);
+        let bare = doing.reading.has("--bare") || doing.reading.has("--mirror");
+        for folder in clone_folders(&address.text, bare) {
+            walker.give(Role::Keep, &Text::known(folder), doing);
+        }
         return;
     }
     if matches!(words.first(), None | Some(&("version" | "help" | "clone"))) {
@@ -203,7 +227,8 @@ pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
     match words.as_slice() {
         ["remote", "add" | "set-url" | "rename" | "remove"] => walker.state.remotes_changed = true,
         ["config", ..] => {
-            let sets = operand(0).is_some_and(|key| key.starts_with("remote.") || key.starts_with("url."));
+            let key = operand(0).unwrap_or_default().to_ascii_lowercase();
+            let sets = ["remote.", "url.", "include.", "includeif."].iter().any(|section| key.starts_with(section));
             walker.state.remotes_changed |= sets && reading.operands.len() > 1;
             if doing.deeds.contains(&Deed::Changes) {
                 writes_settings(walker, reading);

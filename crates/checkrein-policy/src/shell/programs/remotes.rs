@@ -37,7 +37,7 @@ pub(super) fn word(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) {
                 address(walker, rewritten, doing, false);
             }
         }
-        None if literal => {}
+        None if literal && !walker.state.remotes_changed => {}
         Some(addresses) if addresses.is_empty() => path(walker, text, doing),
         told => turn_to(walker, told, &format!("`{known}`"), doing),
     }
