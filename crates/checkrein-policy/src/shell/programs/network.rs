@@ -119,7 +119,9 @@ pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doi
     }
     let prefix = text.prefix();
     let own = if doing.name == "rsync" { "rsync" } else { "scp" };
-    if let Some((scheme, rest)) = prefix.split_once("://").filter(|(scheme, _)| *scheme == own) {
+    // rsync takes `RSYNC://` too, to scp `SCP:` is a host.
+    let is_own = |scheme: &str| if own == "rsync" { scheme.eq_ignore_ascii_case(own) } else { scheme == own };
+    if let Some((_, rest)) = prefix.split_once("://").filter(|(scheme, _)| is_own(scheme)) {
         let address = rest.split('/').next().unwrap_or_default();
         if !rest.contains('/') && !text.is_known() {
             // `rsync://HOST$x`: the name of the host may go on.
@@ -130,16 +132,18 @@ pub(in super::super) fn connect_remote(walker: &mut Walker<'_>, text: &Text, doi
             Some((host, port)) if !port.ends_with(']') => (host, port.parse().unwrap_or(0)),
             _ => (address, usual),
         };
-        let (host, scheme) = (host_name(host), Some(scheme.to_owned()));
+        let (host, scheme) = (host_name(host), Some(own.to_owned()));
         walker.note(Effect::Connect(Connect { host, port, scheme, ..Connect::default() }));
         doing.connects = true;
         return true;
     }
     // Where nothing of it is known, which file it is is not known either.
-    let Some((host, rest)) = ends_host(prefix).and_then(|at| prefix.split_at_checked(at)) else { return false };
-    if host.is_empty() {
+    let Some((host, rest)) = other_machine(prefix, doing) else {
+        if own == "rsync" && has_odd_brackets(prefix) {
+            walker.unknown(format!("whether `{}` is on another machine was not read", text.shown()));
+        }
         return false;
-    }
+    };
     for port in remote_ports(doing, rest.starts_with("::")) {
         walker.note(Effect::Connect(Connect { host: host_name(host), port, ..Connect::default() }));
     }
@@ -171,7 +175,7 @@ pub(in super::super) fn placed(walker: &mut Walker<'_>, given: &Given, doing: &D
         return given.values.clone();
     }
     // On another machine it is that machine's.
-    if last.text.prefix().split_once(':').is_some_and(|(host, _)| !host.contains('/')) {
+    if other_machine(last.text.prefix(), doing).is_some() {
         return Vec::new();
     }
     let mut values = Vec::new();
@@ -200,6 +204,24 @@ pub(in super::super) fn placed(walker: &mut Walker<'_>, given: &Given, doing: &D
         values.push((*role, folder));
     }
     values
+}
+
+/// The host of `HOST:PATH`, and what stands behind it.
+fn other_machine<'a>(text: &'a str, doing: &Doing) -> Option<(&'a str, &'a str)> {
+    let (host, rest) = text.split_at_checked(ends_host(text)?)?;
+    if host.is_empty() || doing.name == "rsync" && has_odd_brackets(text) {
+        return None;
+    }
+    Some((host, rest))
+}
+
+/// Whether a `[` stands where rsync may take the word for a file, and its versions differ: `a[b:c`, `[a]b:c`.
+fn has_odd_brackets(text: &str) -> bool {
+    let front = text.split('/').next().unwrap_or_default();
+    let host = front.rsplit_once('@').map_or(front, |(_, host)| host);
+    let address = host.strip_prefix('[').and_then(|rest| rest.split_once("]:"));
+    let plain = front.split(':').next().unwrap_or_default();
+    plain.contains('[') && front.contains(':') && address.is_none_or(|(address, _)| address.contains(['[', ']']))
 }
 
 /// Where the colon stands that ends a host, as `scp` looks for it: the colons of `[2001:db8::1]:PATH` are others.
