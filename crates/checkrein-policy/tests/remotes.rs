@@ -14,6 +14,7 @@ struct World {
     rewritten: Option<(&'static str, &'static str)>,
     submodules: Vec<&'static str>,
     changed: Option<&'static str>,
+    kinds: Vec<(&'static str, &'static str)>,
     silent: bool,
 }
 
@@ -37,6 +38,9 @@ impl World {
                 Finding::List(found.map(|(_, to)| to).chain(submodules).map(|to| (*to).to_owned()).collect())
             }
             Question::RealPath { path } => Finding::Text(path.clone()),
+            Question::Kind { path } if self.kinds.iter().any(|(known, _)| known == path) => {
+                Finding::from(self.kinds.iter().find(|(known, _)| known == path)?.1)
+            }
             Question::Kind { path } if path.ends_with("/.git") => Finding::from("folder"),
             Question::Kind { .. } => Finding::from("none"),
             Question::GitHelpers { .. } | Question::Holds { .. } | Question::Matches { .. } => {
@@ -107,6 +111,7 @@ fn a_remote_is_where_it_leads() {
         ("git fetch --no-recurse-submodules", vec!["git.example:443 own"]),
         ("git pull", vec!["git.example:443 own", "part.example:443 own"]),
         ("git push origin main", vec!["git.example:443 own"]),
+        ("git push --recurse-submodules=on-demand origin", vec!["git.example:443 own", "part.example:443 own"]),
         ("git ls-remote", vec!["git.example:443 own"]),
         ("git ls-remote --get-url origin", vec![]),
         ("git remote update", vec!["git.example:443 own"]),
@@ -122,8 +127,38 @@ fn a_remote_is_where_it_leads() {
     }
     assert_eq!(origin("git.example:x/y.git").connects("git push"), ["git.example:22 own"]);
     assert_eq!(origin("ssh://git.example:2222/r").connects("git push"), ["git.example:2222 own"]);
+    let two = World {
+        remotes: vec![("origin", "https://git.example/r"), ("up", "https://up.example/r")],
+        ..World::default()
+    };
+    for (command, expected) in [
+        ("git fetch", vec!["git.example:443 own"]),
+        ("git fetch --all", vec!["git.example:443 own", "up.example:443 own"]),
+        ("git remote update", vec!["git.example:443 own", "up.example:443 own"]),
+        ("git remote update up", vec!["up.example:443 own"]),
+    ] {
+        assert_eq!(two.connects(command), expected, "{command}");
+    }
     let rewritten = World { rewritten: Some(("https://a.example/r", "ssh://b.example/r")), ..World::default() };
     assert_eq!(rewritten.connects("git ls-remote https://a.example/r"), ["a.example:443", "b.example:22"]);
+}
+
+/// What the settings leave as it is, is one address, also where they leave out who asks.
+#[test]
+fn an_address_is_told_once() {
+    for (written, told, expected) in [
+        ("https://a.example/r", "https://a.example/r", vec!["a.example:443"]),
+        ("https://me@a.example/r", "https://a.example/r", vec!["a.example:443"]),
+        ("https://me:word@a.example", "https://a.example", vec!["a.example:443"]),
+        ("https://me@a.example/r", "https://me@a.example/r", vec!["a.example:443"]),
+        ("https://me@a.example/r", "https://a.example/s", vec!["a.example:443", "a.example:443"]),
+        ("me@a.example:r", "a.example:r", vec!["a.example:22"]),
+        ("me@a.example:r", "b.example:r", vec!["a.example:22", "b.example:22"]),
+        ("me@a.example:r", "https://b.example/r", vec!["a.example:22", "b.example:443"]),
+    ] {
+        let world = World { rewritten: Some((written, told)), ..World::default() };
+        assert_eq!(world.connects(&format!("git ls-remote {written}")), expected, "{written}");
+    }
 }
 
 /// The rule that lets git run decides about it, unless a rule speaks of the host.
@@ -149,12 +184,22 @@ fn a_configured_remote_goes_with_the_program() {
 fn what_can_not_be_followed_is_asked_about() {
     let fetches = |world: World| world.verdict("git fetch origin", &policy(""));
     assert_eq!(fetches(World { silent: true, ..World::default() }), Verdict::Ask, "no answer");
+    let silent = World { silent: true, ..World::default() };
+    assert_eq!(silent.verdict("git ls-remote origin", &policy("")), Verdict::Ask, "no answer");
+    let to =
+        "[[rule]]\nid = \"h\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"connect\"\nhosts = [\"a.example\"]\n";
+    assert_eq!(silent.verdict("git ls-remote https://a.example/r", &policy(to)), Verdict::Allow, "an address is one");
     assert_eq!(fetches(origin("ext::sh -c x")), Verdict::Ask, "a helper program");
     assert_eq!(fetches(origin("https://a b/")), Verdict::Ask, "no address");
     for path in ["/p/.git/config", "/p/.git/hooks"] {
         let expected = if path.ends_with("config") { Verdict::Ask } else { Verdict::Allow };
         let world = World { changed: Some(path), ..origin("https://git.example/r") };
         assert_eq!(world.verdict("git ls-remote origin", &policy("")), expected, "{path} was changed");
+    }
+    let submodules = vec!["https://part.example/p"];
+    let world = World { submodules, changed: Some("/p/.gitmodules"), ..origin("https://git.example/r") };
+    for (command, expected) in [("git ls-remote", Verdict::Allow), ("git submodule update", Verdict::Ask)] {
+        assert_eq!(world.verdict(command, &policy("")), expected, "{command}: `.gitmodules` was changed");
     }
     let world = origin("https://git.example/r");
     for command in
@@ -177,4 +222,22 @@ fn a_remote_may_be_a_path() {
     let pushed = ["read /srv/other", "read /srv/other/.git", "write /srv/other/.git/**"];
     assert_eq!(words("git push origin main"), pushed);
     assert_eq!(words("git push /srv/other main"), pushed);
+    // Where the data of a repository is: beside a file that says so, or behind a name that was not written out.
+    for (kinds, expected) in [
+        (vec![("/srv/other/.git", "file")], "/p/.git"),
+        (vec![("/srv/other/.git", "none"), ("/srv/other.git", "folder")], "/srv/other.git"),
+        (vec![("/srv/other/.git", "none"), ("/srv/other", "folder"), ("/srv/other.git", "folder")], "/srv/other"),
+        (vec![("/srv/other/.git", "none"), ("/srv/other.git", "file")], "/srv/other"),
+    ] {
+        let world = World { kinds: kinds.clone(), ..origin("/srv/other") };
+        let (foreseen, _) = world.foresee("git ls-remote origin", &policy(""));
+        let read = foreseen.effects.iter().find_map(|effect| match effect {
+            Effect::ReadTree(_) => effect.path(),
+            _ => None,
+        });
+        assert_eq!(read, Some(expected), "{kinds:?}");
+    }
+    let (foreseen, _) = World::default().foresee("git submodule add ../x", &policy(""));
+    let beside = foreseen.effects.iter().any(|effect| effect.path() == Some("/x/.git"));
+    assert!(beside, "without a remote it is beside the repository itself: {:?}", foreseen.effects);
 }

@@ -73,7 +73,7 @@ pub(in super::super) fn package(walker: &mut Walker<'_>, text: &Text, doing: &mu
         Some(host) => {
             doing.connects = true;
             // Through git, by whichever way its settings prefer.
-            walker.note(Effect::Connect(Connect { host, port: 0, ..Connect::default() }));
+            walker.note(Effect::Connect(Connect { host, ..Connect::default() }));
         }
         None => walker.named_file(text),
     }
