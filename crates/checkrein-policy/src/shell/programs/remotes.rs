@@ -215,11 +215,9 @@ fn beside_usual(walker: &mut Walker<'_>, relative: &str, doing: &mut Doing) {
     }
 }
 
-/// Whether the settings left an address as it was; user and password are not told.
+/// Whether the settings left an address as it was; user and password of a URL are not told.
 fn is_same(told: &str, written: &str) -> bool {
-    let Some((scheme, rest)) = written.split_once("://") else {
-        return told == written || written.split_once('@').is_some_and(|(_, rest)| rest == told);
-    };
+    let Some((scheme, rest)) = written.split_once("://") else { return told == written };
     let end = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
