@@ -188,14 +188,13 @@ fn clone_folders(address: &Text, bare: bool) -> Vec<String> {
 pub(super) fn after(walker: &mut Walker<'_>, doing: &mut Doing) {
     let path = doing.reading.path.clone();
     let words: Vec<&str> = path.iter().skip(1).map(String::as_str).collect();
-    if words.first() == Some(&"clone")
+    if matches!(words.as_slice(), ["clone"] | ["submodule", "add"])
         && let [address] = doing.reading.operands.as_slice()
     {
         let bare = doing.reading.has("--bare") || doing.reading.has("--mirror");
         for folder in clone_folders(&address.text, bare) {
             walker.give(Role::Keep, &Text::known(folder), doing);
         }
-        return;
     }
     if matches!(words.first(), None | Some(&("version" | "help" | "clone"))) {
         return;
