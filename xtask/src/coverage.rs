@@ -32,6 +32,7 @@ const TESTS: &[&str] = &[
     "deep",
     "models",
     "noted",
+    "remotes",
     "questions",
     "twin",
     "walk",
