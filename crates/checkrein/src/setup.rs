@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use checkrein_contract::{Actor, Body, OnAsk, Place, PolicySource, Provider, SessionId, SessionOpened, secrets_named};
+use checkrein_contract::{
+    Actor, Body, ContextPolicy, OnAsk, Place, PolicySource, Provider, SessionId, SessionOpened, secrets_named,
+};
 use checkrein_facts::HostFacts;
 use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Recorder, Registry, Sandbox};
 use checkrein_journal::{EventStore, SqliteStore};
@@ -103,10 +105,9 @@ impl Harness {
         let registry = self.registry(task)?;
         let control = self.control(task);
         let sources = self.policies.with_task(&task_policy(task, options)?, control.len());
-        let spill = self.home.spill(&session);
         let place = self.place(task, &session)?;
-        let mut variables =
-            vec![("spill".to_owned(), shown(spill.folder())), ("state".to_owned(), shown(self.home.path()))];
+        let spill = shown(self.home.spill(&session).folder());
+        let mut variables = vec![("spill".to_owned(), spill), ("state".to_owned(), shown(self.home.path()))];
         variables.extend(control.into_iter().enumerate().map(|(n, path)| (format!("control.{n}"), path)));
         let policy = load_policy(&sources, &place, &task.identity, &variables)?;
         let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
@@ -149,15 +150,17 @@ impl Harness {
         self.make_workspace(task, &session)?;
         let clock = clock_for(&*provider);
         let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, opened)?;
-        let gate = self.gate(registry, policy, sandbox, spill.clone(), log.began_ms());
         Ok(session_of(Parts {
             home: self.home.clone(),
             log,
-            gate,
+            registry,
+            policy,
+            hooks: self.extensions.hooks.clone(),
+            guards: self.guards(),
+            sandbox,
             provider,
             context,
             clock,
-            spill,
             taken,
             asker: front.asker,
         }))
@@ -199,11 +202,7 @@ impl Harness {
         let provider =
             opened.parent.as_ref().map_or(Arc::clone(&provider), |parent| delegate::of(&provider, parent.number));
         let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
-        let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
-        let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
-        let context =
-            checkrein_context::policy(name, &numbers).map_err(|error| HarnessError::Task(error.to_string()))?;
-        let spill = FolderSpill::of(&opened.variables).unwrap_or_else(|| self.home.spill(session));
+        let context = context_of(&opened)?;
         let clock = clock_for(&*provider);
         let mut log = SessionLog::resume(Arc::clone(&self.store), Arc::clone(&clock), front.observer, session.clone())?;
         if let Some((person, text)) = answer {
@@ -214,37 +213,24 @@ impl Harness {
             log.record(Actor::Person(person), Body::Input { call: Some(call), text })?;
         }
         let sandbox = self.sandbox(self.environment(&task)?, opened.unconfined_by.is_some());
-        let gate = self.gate(registry, policy, sandbox, spill.clone(), log.began_ms());
         Ok(session_of(Parts {
             home: self.home.clone(),
             log,
-            gate,
+            registry,
+            policy,
+            hooks: self.extensions.hooks.clone(),
+            guards: self.guards(),
+            sandbox,
             provider,
             context,
             clock,
-            spill,
             taken,
             asker: front.asker,
         }))
     }
 
-    fn gate(
-        &self,
-        registry: Registry,
-        policy: Arc<Policy>,
-        sandbox: Arc<dyn Sandbox>,
-        spill: FolderSpill,
-        began_ms: u64,
-    ) -> Gate {
-        Gate {
-            registry,
-            policy,
-            hooks: self.extensions.hooks.clone(),
-            guards: defaults::guards().into_iter().chain(self.extensions.guards.iter().cloned()).collect(),
-            facts: Arc::new(HostFacts::since(began_ms)),
-            sandbox,
-            spill: Arc::new(spill),
-        }
+    fn guards(&self) -> Vec<Arc<dyn Guard>> {
+        defaults::guards().into_iter().chain(self.extensions.guards.iter().cloned()).collect()
     }
 
     /// The model that a person, the task or the host names, as sessions record it.
@@ -351,34 +337,56 @@ impl Harness {
     }
 }
 
+/// What a session is put together from: its journal, and what stands around it in this process.
 pub(crate) struct Parts {
     pub(crate) home: StateFolder,
     pub(crate) log: SessionLog,
-    pub(crate) gate: Gate,
+    pub(crate) registry: Registry,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) hooks: Vec<Arc<dyn Hook>>,
+    pub(crate) guards: Vec<Arc<dyn Guard>>,
+    pub(crate) sandbox: Arc<dyn Sandbox>,
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) context: Box<dyn checkrein_contract::ContextPolicy>,
+    pub(crate) context: Box<dyn ContextPolicy>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) spill: FolderSpill,
     pub(crate) taken: Taken,
     pub(crate) asker: Option<Box<dyn Asker>>,
 }
 
-/// Puts a session together.
+/// Puts a session together: one that begins, one that is taken up again, a sub-session.
 pub(crate) fn session_of(parts: Parts) -> Session {
+    let opened = parts.log.state.opened();
+    let spill = FolderSpill::of(&opened.variables).unwrap_or_else(|| parts.home.spill(&opened.session));
+    let gate = Gate {
+        registry: parts.registry,
+        policy: parts.policy,
+        hooks: parts.hooks,
+        guards: parts.guards,
+        facts: Arc::new(HostFacts::since(parts.log.began_ms())),
+        sandbox: parts.sandbox,
+        spill: Arc::new(spill.clone()),
+    };
     Session {
         home: parts.home,
         log: parts.log,
-        gate: parts.gate,
+        gate,
         provider: parts.provider,
         context: parts.context,
         clock: parts.clock,
-        spill: parts.spill,
+        spill,
         asker: parts.asker,
         cancel: CancellationToken::new(),
         retry: None,
         _taken: parts.taken,
         checker: checkrein_tools::verify(checkrein_policy::Models::built_in()).definition().name.clone(),
     }
+}
+
+/// The context policy that a session began with.
+pub(crate) fn context_of(opened: &SessionOpened) -> Result<Box<dyn ContextPolicy>, HarnessError> {
+    let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
+    let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
+    checkrein_context::policy(name, &numbers).map_err(|error| HarnessError::Task(error.to_string()))
 }
 
 /// The task's policy, or the one that a person named instead.

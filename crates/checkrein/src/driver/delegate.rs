@@ -9,9 +9,9 @@ use checkrein_contract::{
     Actor, Body, BoxFuture, Call, Code, Digest, Finished, FinishedAs, Outcome, Parent, Provider, SessionChange,
     SessionId, SessionOpened, Spend, Status, Stop, ToolSpec,
 };
-use checkrein_facts::HostFacts;
-use checkrein_gate::{Approved, Gate, Recorder, Registry, error_text, start};
+use checkrein_gate::{Approved, Recorder, Registry, error_text, start};
 use checkrein_journal::JournalError;
+use checkrein_policy::Policy;
 use checkrein_session::State;
 use checkrein_session::tools::{Access, Delegation, session_tools};
 
@@ -19,9 +19,10 @@ use super::Session;
 use super::narrowing::narrowing;
 use crate::HarnessError;
 use crate::defaults::INSTRUCTIONS;
+use crate::home::Taken;
 use crate::log::SessionLog;
 use crate::observer::Unobserved;
-use crate::setup::{Parts, load_policy, session_of};
+use crate::setup::{Parts, context_of, load_policy, session_of};
 
 /// What a sub-session is told besides.
 const PART: &str = "\nThis is a part of a larger task. Your answer goes to the session that gave it to you, which sees \
@@ -120,53 +121,35 @@ impl Session {
             ..parent.clone()
         };
         let taken = self.home.take(&session)?;
-        let (registry, number) = (scoped(&self.gate.registry, &opened.tools), state.delegated() + 1);
-        let log =
-            SessionLog::begin(Arc::clone(self.log.store()), Arc::clone(&self.clock), Box::new(Unobserved), opened)?;
-        self.child(log, registry, loaded, number, taken)
+        let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
+        let log = SessionLog::begin(store, clock, Box::new(Unobserved), opened)?;
+        self.child(log, loaded, taken)
     }
 
     fn take_up(&mut self, session: SessionId, opened: &SessionOpened) -> Result<Self, HarnessError> {
         let taken = self.home.take(&session)?;
         let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
-        let registry = scoped(&self.gate.registry, &opened.tools);
-        let number = opened.parent.as_ref().map_or(1, |parent| parent.number);
         let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
         let log = SessionLog::resume(store, clock, Box::new(Unobserved), session)?;
-        self.child(log, registry, policy, number, taken)
+        self.child(log, policy, taken)
     }
 
-    fn child(
-        &mut self,
-        log: SessionLog,
-        registry: Registry,
-        policy: Arc<checkrein_policy::Policy>,
-        number: u32,
-        taken: crate::home::Taken,
-    ) -> Result<Self, HarnessError> {
+    fn child(&mut self, log: SessionLog, policy: Arc<Policy>, taken: Taken) -> Result<Self, HarnessError> {
         let opened = log.state.opened();
-        let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
-        let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
-        let context =
-            checkrein_context::policy(name, &numbers).map_err(|error| HarnessError::Task(error.to_string()))?;
-        let spill = crate::home::FolderSpill::of(&opened.variables).unwrap_or_else(|| self.spill.clone());
-        let gate = Gate {
+        let context = context_of(opened)?;
+        let registry = scoped(&self.gate.registry, &opened.tools);
+        let number = opened.parent.as_ref().map_or(1, |parent| parent.number);
+        let mut child = session_of(Parts {
+            home: self.home.clone(),
+            log,
             registry,
             policy,
             hooks: self.gate.hooks.clone(),
             guards: self.gate.guards.clone(),
-            facts: Arc::new(HostFacts::since(log.began_ms())),
             sandbox: Arc::clone(&self.gate.sandbox),
-            spill: Arc::new(spill.clone()),
-        };
-        let mut child = session_of(Parts {
-            home: self.home.clone(),
-            log,
-            gate,
             provider: of(&self.provider, number),
             context,
             clock: Arc::clone(&self.clock),
-            spill,
             taken,
             asker: self.asker.take(),
         });
@@ -216,12 +199,7 @@ fn finished(call: Call, Came { outcome, spend }: Came) -> Finished {
         let message = format!("{facts}: {}{so_far}", outcome.reason);
         (Some(Code::TaskUnfinished), error_text(Code::TaskUnfinished, &message))
     };
-    let mut sources: Vec<String> = Vec::new();
-    for citation in outcome.citations {
-        if !sources.contains(&citation.source) {
-            sources.push(citation.source);
-        }
-    }
+    let sources = outcome.citations.into_iter().map(|citation| citation.source).collect();
     let ended = if code.is_some() { FinishedAs::Failed } else { FinishedAs::Ok };
     let change = SessionChange::Delegated { session: outcome.session, spend };
     Finished { sources, change: Some(change), ..Finished::bare(call.id, call.tool, ended, code, text) }
