@@ -8,7 +8,7 @@ use checkrein_gate::{
     Approved, CommandSpec, Enforcement, FactSource, Failure, Registry, Rendered, RunContext, RunOutput, Sandbox,
     SandboxFailure, Tool, error_text,
 };
-use checkrein_testkit::{World, Yes};
+use checkrein_testkit::{NoPrograms, World, Yes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -148,11 +148,11 @@ impl Sandbox for Enforces {
 
     fn run<'a>(
         &'a self,
-        _approved: &'a Approved,
+        approved: &'a Approved,
         command: CommandSpec,
-        _cancel: &'a CancellationToken,
+        cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<RunOutput, SandboxFailure>> {
-        Box::pin(async move { Err(SandboxFailure::NoProgram { program: command.argv.concat() }) })
+        NoPrograms { confines: false }.run(approved, command, cancel)
     }
 }
 

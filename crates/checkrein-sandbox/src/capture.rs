@@ -25,8 +25,7 @@ pub(crate) struct Capture {
     tail: VecDeque<u8>,
     total: u64,
     spill: Spill,
-    /// `None` while a piece is taken apart.
-    secrets: Option<Pieces>,
+    secrets: Pieces,
 }
 
 enum Spill {
@@ -42,7 +41,7 @@ impl Capture {
     /// Keeps the last `keep` bytes, without what must not come out.
     pub(crate) fn new(keep: usize, spill: Option<PathBuf>, secrets: &Scrub) -> Self {
         let spill = spill.map_or(Spill::Off, Spill::Waiting);
-        Self { keep, tail: VecDeque::new(), total: 0, spill, secrets: Some(secrets.stream()) }
+        Self { keep, tail: VecDeque::new(), total: 0, spill, secrets: secrets.stream() }
     }
 
     /// Takes everything up to the end of the stream.
@@ -51,16 +50,11 @@ impl Capture {
         let mut buffer = vec![0; CHUNK];
         // A stream that can not be read any more has ended.
         while let Ok(count @ 1..) = stream.read(&mut buffer).await {
-            self.scrubbed(|secrets, out| secrets.push(buffer.get(..count).unwrap_or_default(), out));
+            let shown = self.secrets.push(buffer.get(..count).unwrap_or_default());
+            self.take(&shown);
         }
-        self.scrubbed(|secrets, out| secrets.finish(out));
-    }
-
-    fn scrubbed(&mut self, pass: impl FnOnce(&mut Pieces, &mut dyn FnMut(&[u8]))) {
-        if let Some(mut secrets) = self.secrets.take() {
-            pass(&mut secrets, &mut |bytes| self.take(bytes));
-            self.secrets = Some(secrets);
-        }
+        let rest = self.secrets.finish();
+        self.take(&rest);
     }
 
     fn take(&mut self, chunk: &[u8]) {

@@ -107,9 +107,7 @@ impl Cgroup {
     pub(crate) fn take(&self, pid: u32) -> std::io::Result<()> {
         self.folders.iter().try_for_each(|folder| fs::write(folder.join("cgroup.procs"), pid.to_string()))
     }
-}
 
-impl Cgroup {
     /// Whether the kernel ended something in it for want of memory.
     pub(crate) fn out_of_memory(&self) -> bool {
         let counted = ["memory.events", "memory.oom_control"];

@@ -41,7 +41,6 @@ pub struct Settings {
 /// Runs programs confined to what their call was granted. Needs a tokio runtime with I/O and time.
 pub struct Confined {
     launcher: PathBuf,
-    env: Environment,
     pub(crate) host: Host,
     found: Found,
     cgroups: Cgroups,
@@ -51,10 +50,10 @@ pub struct Confined {
 impl Confined {
     /// Looks at the machine, and tries which layers hold here.
     pub fn new(settings: Settings) -> Self {
-        let host = Host::look(settings.env.plain.clone(), &settings.home);
+        let host = Host::look(settings.env, &settings.home);
         let found = probe(&settings.launcher, &host, &settings.without);
         let cgroups = Cgroups::look();
-        Self { launcher: settings.launcher, env: settings.env, host, found, cgroups, limits: None }
+        Self { launcher: settings.launcher, host, found, cgroups, limits: None }
     }
 
     /// With these limits in the place of the usual ones.
@@ -87,8 +86,8 @@ impl Confined {
         if let Some(broken) = &self.found.broken {
             return Err(not_started(broken.clone()));
         }
-        let secrets = self.env.fill(&mut spec.env)?;
-        let mut env = environment::with(&self.host.env, &spec.env);
+        let secrets = self.host.env.fill(&mut spec.env)?;
+        let mut env = environment::with(&self.host.env.plain, &spec.env);
         let program = locate(&mut spec, &env)?;
         let cwd = spec.cwd.canonicalize().map_err(|error| {
             not_started(format!("the working directory {} is no folder: {error}", spec.cwd.display()))

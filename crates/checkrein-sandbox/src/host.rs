@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::environment::Environment;
 use crate::plan::{Node, NodeKind};
 
 /// Folders of the system. A link among them stays one.
@@ -87,8 +88,8 @@ const KEPT_SECRETS: &[&str] = &["credentials", "credentials.toml", ".npmrc", "se
 /// The machine, as it is when a session begins.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
-    /// The environment of every program.
-    pub(crate) env: Vec<(String, String)>,
+    /// The environment of every program, and the secrets of those that name them.
+    pub(crate) env: Environment,
     pub(crate) home: PathBuf,
     /// Places that every program has.
     pub(crate) places: BTreeMap<String, NodeKind>,
@@ -100,8 +101,8 @@ impl Host {
         self.places.iter().map(|(at, kind)| Node { at: at.clone(), kind: kind.clone() }).collect()
     }
 
-    /// Looks around. The environment is clean already.
-    pub(crate) fn look(env: Vec<(String, String)>, home: &Path) -> Self {
+    /// Looks around.
+    pub(crate) fn look(env: Environment, home: &Path) -> Self {
         let mut places = BTreeMap::new();
         for path in SYSTEM {
             match fs::read_link(path) {
@@ -120,7 +121,8 @@ impl Host {
             places.insert(shown(&path), NodeKind::Hidden);
         }
         let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
-        let named = |variable: &&str| env.iter().find(|(name, _)| name == variable).map(|(_, value)| value.clone());
+        let named =
+            |variable: &&str| env.plain.iter().find(|(name, _)| name == variable).map(|(_, value)| value.clone());
         let paths = named(&"PATH").unwrap_or_default();
         let mut folders: Vec<PathBuf> = TOOLCHAIN_VARIABLES.iter().filter_map(named).map(PathBuf::from).collect();
         folders.extend(TOOLCHAINS.iter().map(|name| home.join(name)));

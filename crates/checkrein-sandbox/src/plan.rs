@@ -227,7 +227,11 @@ impl Limits {
 
 /// Memory of the machine.
 fn memory_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    told_bytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+}
+
+/// What the kernel tells of memory in a line like `MemTotal:  1234 kB`, in bytes.
+pub(crate) fn told_bytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
 }

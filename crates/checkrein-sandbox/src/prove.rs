@@ -208,7 +208,7 @@ impl Confined {
         view.push(Node { at: shown(&project.join(".git/hooks")), kind: NodeKind::Read });
         view.sort_by(|a, b| a.at.cmp(&b.at));
         let port = ground.listener.local_addr().map_or(0, |address| address.port());
-        let mut env = self.host.env.clone();
+        let mut env = self.host.env.plain.clone();
         env.push(("OUTSIDE".to_owned(), shown(&ground.outside())));
         env.push(("PORT".to_owned(), port.to_string()));
         env.push(("PARENT".to_owned(), std::process::id().to_string()));

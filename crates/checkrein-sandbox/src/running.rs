@@ -42,9 +42,7 @@ pub(crate) async fn to_its_end(
         cancelled: ended.cancelled,
         stdout: stdout.finish(),
         stderr: stderr.finish(),
-        exhausted: None,
-        denied: Vec::new(),
-        connected: Vec::new(),
+        ..RunOutput::default()
     }
 }
 

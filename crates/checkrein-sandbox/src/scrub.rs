@@ -1,5 +1,6 @@
 //! Keeps the secrets of a call out of what its programs print, by their values, wherever a stream is cut into pieces.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -47,32 +48,33 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Takes a piece, and gives to `out` what can be shown.
-    pub(crate) fn push(&mut self, piece: &[u8], mut out: impl FnMut(&[u8])) {
-        let Some(finds) = &self.scrub.finds else { return out(piece) };
+    /// Takes a piece, and gives what can be shown.
+    pub(crate) fn push<'a>(&mut self, piece: &'a [u8]) -> Cow<'a, [u8]> {
+        let Some(finds) = &self.scrub.finds else { return Cow::Borrowed(piece) };
         self.held.extend_from_slice(piece);
         let keep = self.held.len().saturating_sub(self.scrub.longest - 1);
-        let mut from = 0;
+        let (mut shown, mut from) = (Vec::new(), 0);
         for found in finds.find_iter(&self.held) {
             // One that ends at the very end could be the beginning of a longer one.
             if found.start() >= keep {
                 break;
             }
-            out(self.held.get(from..found.start()).unwrap_or_default());
-            out(self.scrub.markers.get(found.pattern().as_usize()).map_or(b"".as_slice(), String::as_bytes));
+            shown.extend_from_slice(self.held.get(from..found.start()).unwrap_or_default());
+            shown.extend(
+                self.scrub.markers.get(found.pattern().as_usize()).into_iter().flat_map(|marker| marker.bytes()),
+            );
             from = found.end();
         }
         let upto = keep.max(from);
-        out(self.held.get(from..upto).unwrap_or_default());
+        shown.extend_from_slice(self.held.get(from..upto).unwrap_or_default());
         self.held.drain(..upto);
+        Cow::Owned(shown)
     }
 
     /// The end: everything that was still held back.
-    pub(crate) fn finish(&mut self, mut out: impl FnMut(&[u8])) {
-        if let Some(finds) = &self.scrub.finds {
-            out(&finds.replace_all_bytes(&self.held, &self.scrub.markers));
-            self.held.clear();
-        }
+    pub(crate) fn finish(&mut self) -> Vec<u8> {
+        let held = std::mem::take(&mut self.held);
+        self.scrub.finds.as_ref().map_or_else(Vec::new, |finds| finds.replace_all_bytes(&held, &self.scrub.markers))
     }
 }
 
@@ -91,9 +93,9 @@ mod tests {
         let mut stream = scrub().stream();
         let mut all = Vec::new();
         for piece in pieces {
-            stream.push(piece, |bytes| all.extend_from_slice(bytes));
+            all.extend_from_slice(&stream.push(piece));
         }
-        stream.finish(|bytes| all.extend_from_slice(bytes));
+        all.extend(stream.finish());
         all
     }
 

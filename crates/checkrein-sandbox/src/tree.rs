@@ -2,7 +2,7 @@
 //! not look into, no program of this user can either.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, FileType};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -25,32 +25,36 @@ pub(crate) fn patterns(patterns: &[String]) -> Option<GlobSet> {
     set.build().ok()
 }
 
-/// Walks a tree. A link is not followed: it counts by its own name, and by what it leads to.
-pub(crate) fn walk(top: &Path, sets: &[GlobSet]) -> Found {
-    let mut found = Found::default();
+/// Looks at everything in a tree, folders before what lies in them. A link is not followed.
+fn each(top: &Path, mut look: impl FnMut(PathBuf, FileType)) {
     let mut folders = vec![top.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
             let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_socket() {
-                found.sockets.push(path);
-                continue;
-            }
-            // A folder may be spoken of by its name as well as what lies in it.
-            let behind = if kind.is_symlink() { path.canonicalize().ok() } else { None };
-            for (number, set) in sets.iter().enumerate() {
-                let leads_there =
-                    behind.as_ref().is_some_and(|real| set.is_match(real) || set.is_match(real.join("-")));
-                if set.is_match(&path) || leads_there {
-                    found.matches.push((number, path.clone()));
-                }
-            }
             if kind.is_dir() {
-                folders.push(path);
+                folders.push(entry.path());
             }
+            look(entry.path(), kind);
         }
     }
+}
+
+/// What rules speak of in a tree. A link counts by its own name, and by what it leads to.
+pub(crate) fn walk(top: &Path, sets: &[GlobSet]) -> Found {
+    let mut found = Found::default();
+    each(top, |path, kind| {
+        if kind.is_socket() {
+            return found.sockets.push(path);
+        }
+        // A folder may be spoken of by its name as well as what lies in it.
+        let behind = if kind.is_symlink() { path.canonicalize().ok() } else { None };
+        for (number, set) in sets.iter().enumerate() {
+            let leads_there = behind.as_ref().is_some_and(|real| set.is_match(real) || set.is_match(real.join("-")));
+            if set.is_match(&path) || leads_there {
+                found.matches.push((number, path.clone()));
+            }
+        }
+    });
     found
 }
 
@@ -63,17 +67,11 @@ pub(crate) fn shared(path: &Path) -> Option<(u64, u64)> {
 /// Every name of these files in a tree.
 pub(crate) fn names(top: &Path, files: &BTreeSet<(u64, u64)>) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![top.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_file() && shared(&entry.path()).is_some_and(|file| files.contains(&file)) {
-                found.push(entry.path());
-            }
+    each(top, |path, kind| {
+        if kind.is_file() && shared(&path).is_some_and(|file| files.contains(&file)) {
+            found.push(path);
         }
-    }
+    });
     found
 }
 

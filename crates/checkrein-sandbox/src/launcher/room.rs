@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::Timespec;
+use rustix::fs::{StatVfs, statvfs};
 use rustix::process::Pid;
 
-use crate::plan::{Limits, NodeKind, Plan};
+use crate::plan::{Limits, NodeKind, Plan, told_bytes};
 
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(90);
@@ -43,11 +44,10 @@ impl Room {
         let mut disks: Vec<(PathBuf, u64)> = Vec::new();
         let mut seen = Vec::new();
         for node in plan.view.iter().filter(|node| node.kind == NodeKind::Write) {
-            let Ok(found) = rustix::fs::statvfs(&node.at) else { continue };
+            let Ok(found) = statvfs(&node.at) else { continue };
             if !seen.contains(&found.f_fsid) {
                 seen.push(found.f_fsid);
-                let left = found.f_bavail.saturating_mul(found.f_frsize);
-                disks.push((PathBuf::from(&node.at), stays(left, disk_bytes, DISK_STAYS)));
+                disks.push((PathBuf::from(&node.at), stays(free(&found), disk_bytes, DISK_STAYS)));
             }
         }
         Self { memory, disks, held: all_bytes, next: Instant::now() }
@@ -62,7 +62,7 @@ impl Room {
         let machine =
             self.memory.as_ref().is_some_and(|(file, stays)| available(file).is_some_and(|left| left < *stays));
         let memory = machine || held_bytes(&processes()) > self.held;
-        let disk = self.disks.iter().any(|(path, stays)| free(path).is_some_and(|left| left < *stays));
+        let disk = self.disks.iter().any(|(path, stays)| statvfs(path).is_ok_and(|found| free(&found) < *stays));
         // Where there is much to look at, it is looked at less often.
         let took = begun.elapsed();
         self.next = begun + took + PAUSE.max(took * 20);
@@ -78,9 +78,9 @@ fn stays(left: u64, most: u64, percent: u64) -> u64 {
     left.saturating_sub(most).max(left / 100 * percent)
 }
 
-fn free(path: &Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(path).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
+/// Bytes that a user may still write.
+fn free(disk: &StatVfs) -> u64 {
+    disk.f_bavail.saturating_mul(disk.f_frsize)
 }
 
 /// Bytes of memory that these processes have: each for itself, what they share without a file, and files in memory that
@@ -91,10 +91,8 @@ fn held_bytes(processes: &[Pid]) -> u64 {
     for pid in processes {
         let process = PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
         let status = fs::read_to_string(process.join("status")).unwrap_or_default();
-        for line in
-            status.lines().filter_map(|line| line.strip_prefix("RssAnon:").or_else(|| line.strip_prefix("RssShmem:")))
-        {
-            total = total.saturating_add(kilobytes(line).unwrap_or(0));
+        for kind in ["RssAnon:", "RssShmem:"] {
+            total = total.saturating_add(told_bytes(&status, kind).unwrap_or(0));
         }
         for entry in fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
             let in_memory = fs::read_link(entry.path())
@@ -107,18 +105,11 @@ fn held_bytes(processes: &[Pid]) -> u64 {
     total.saturating_add(files.values().sum())
 }
 
-/// `  1234 kB`
-fn kilobytes(text: &str) -> Option<u64> {
-    Some(text.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
-}
-
 /// Bytes of memory that are left, as the kernel estimates them.
 fn available(file: &File) -> Option<u64> {
     let mut bytes = [0_u8; 256];
     let read = file.read_at(&mut bytes, 0).ok()?;
-    let text = std::str::from_utf8(bytes.get(..read)?).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    kilobytes(line)
+    told_bytes(std::str::from_utf8(bytes.get(..read)?).ok()?, "MemAvailable:")
 }
 
 #[cfg(test)]
