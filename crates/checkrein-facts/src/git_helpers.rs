@@ -26,7 +26,10 @@ pub(crate) fn git_helpers(folder: &str) -> Option<Vec<String>> {
         search.settings(&repository.own.join("config.worktree"), 0)?;
         search.hooks(&repository.common.join("hooks"))?;
         // Git goes on into submodules, whose repositories are kept here.
-        search.modules(&repository.common.join("modules"))?;
+        for module in modules(&repository.common.join("modules"))? {
+            search.settings(&module.join("config"), 0)?;
+            search.hooks(&module.join("hooks"))?;
+        }
     }
     Some(search.found.into_iter().collect())
 }
@@ -73,24 +76,24 @@ impl Search {
         }
         Some(())
     }
+}
 
-    /// The repositories of submodules, whose names may have slashes in them.
-    fn modules(&mut self, folder: &Path) -> Option<()> {
-        for entry in entries(folder)? {
-            if !entry.file_type().ok()?.is_dir() {
-                continue;
-            }
-            let module = entry.path();
-            if !module.join("HEAD").exists() {
-                self.modules(&module)?;
-                continue;
-            }
-            self.settings(&module.join("config"), 0)?;
-            self.hooks(&module.join("hooks"))?;
-            self.modules(&module.join("modules"))?;
+/// The repositories of submodules below a folder, whose names may have slashes in them; `None` where it can not be read.
+pub(crate) fn modules(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in entries(folder)? {
+        if !entry.file_type().ok()?.is_dir() {
+            continue;
         }
-        Some(())
+        let module = entry.path();
+        if module.join("HEAD").exists() {
+            found.push(module.clone());
+            found.extend(modules(&module.join("modules"))?);
+        } else {
+            found.extend(modules(&module)?);
+        }
     }
+    Some(found)
 }
 
 /// What is in a folder: nothing where there is none; `None` where it can not be read.

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use checkrein_contract::Remotes;
-use checkrein_policy::git::{beside, truth};
+use checkrein_policy::git::{beside, truth, without_user};
 
 use crate::git_config::{Setting, parse};
 use crate::git_folder::{Repository, read, repository};
-use crate::git_helpers::{entries, included};
+use crate::git_helpers::{included, modules};
 
 /// How deep files include each other, as in git.
 const MAX_DEPTH: usize = 10;
@@ -218,30 +218,16 @@ impl Known<'_> {
             let url = if relative { beside(self.usual()?.first()?, &url)? } else { url };
             found.push(self.rewritten(&url));
         }
-        self.fetched(&repository.common.join("modules"), &mut found)?;
-        Some(found)
-    }
-
-    /// The repositories of submodules have remotes of their own.
-    fn fetched(&self, folder: &Path, found: &mut Vec<String>) -> Option<()> {
-        for entry in entries(folder)? {
-            let module = entry.path();
-            if !entry.file_type().ok()?.is_dir() {
-                continue;
-            }
-            if module.join("HEAD").exists() {
-                let mut settings = Settings { home: self.settings.home.clone(), all: Vec::new() };
-                settings.file(&module.join("config"), 0)?;
-                let names = settings.names("remote").into_iter();
-                for url in names.flat_map(|name| settings.values("remote", Some(name), "url")) {
-                    found.push(self.rewritten(url));
-                }
-                self.fetched(&module.join("modules"), found)?;
-            } else {
-                self.fetched(&module, found)?;
-            }
+        // The repositories of submodules have remotes of their own.
+        for module in modules(&repository.common.join("modules"))? {
+            let mut settings = Settings { home: self.settings.home.clone(), all: Vec::new() };
+            settings.file(&module.join("config"), 0)?;
+            let names = settings.names("remote").into_iter();
+            found.extend(
+                names.flat_map(|name| settings.values("remote", Some(name), "url")).map(|url| self.rewritten(url)),
+            );
         }
-        Some(())
+        Some(found)
     }
 
     /// The address after `url.BASE.insteadOf`, and for a push `pushInsteadOf` before it.
@@ -270,11 +256,8 @@ impl Known<'_> {
 
     /// An address without user and password; a path from the root on.
     fn shown(&self, address: &str) -> Option<String> {
-        if let Some((scheme, rest)) = address.split_once("://") {
-            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-            let (authority, path) = rest.split_at(end);
-            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-            return Some(format!("{scheme}://{host}{path}"));
+        if address.contains("://") {
+            return Some(without_user(address));
         }
         let is_path = match address.find([':', '/']) {
             Some(at) => address.as_bytes().get(at) == Some(&b'/'),

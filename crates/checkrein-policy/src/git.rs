@@ -66,6 +66,14 @@ pub fn beside(base: &str, relative: &str) -> Option<String> {
     }
 }
 
+/// An address without the user and the password that may stand in it.
+pub fn without_user(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
+
 /// The truth value, where it is one.
 pub fn truth(value: Option<&str>) -> Option<bool> {
     let Some(value) = value else { return Some(true) };

@@ -43,7 +43,11 @@ pub(in super::super) fn connect(walker: &mut Walker<'_>, role: Role, text: &Text
 /// The host of `USER@HOST`, as rules name it: in lower case, without the dot that a name may end in and without brackets.
 pub(super) fn host_name(written: &str) -> String {
     let host = written.rsplit_once('@').map_or(written, |(_, host)| host);
-    host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
+    plain_host(host)
+}
+
+fn plain_host(written: &str) -> String {
+    written.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
 }
 
 fn address_of_url(walker: &mut Walker<'_>, text: &Text, doing: &Doing) {
@@ -107,7 +111,7 @@ impl Walker<'_> {
             return self.unknown(format!("the address `{}` is not known before it runs", text.shown()));
         };
         let (host, port) = known.rsplit_once(':').unwrap_or((known, "0"));
-        let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+        let host = plain_host(host);
         self.note(Effect::Connect(Connect { host, port: port.parse().unwrap_or(0), ..Connect::default() }));
     }
 }

@@ -7,8 +7,11 @@ use super::super::places::{Spot, Touch};
 use super::super::value::Text;
 use super::super::walk::Walker;
 use super::network::host_name;
-use crate::git::beside;
+use crate::git::{beside, without_user};
 use crate::url::{self, Url};
+
+/// Where a repository keeps its settings, from the top of its working tree.
+const SETTINGS: &str = ".git/config";
 
 /// A word that names a repository: an address, a path, or a remote.
 pub(super) fn word(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) {
@@ -39,7 +42,7 @@ pub(super) fn word(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) {
         }
         None if literal && !walker.state.remotes_changed => {}
         Some(addresses) if addresses.is_empty() => path(walker, text, doing),
-        told => turn_to(walker, told, &format!("`{known}`"), doing),
+        told => turn_to(walker, told, &format!("`{known}`"), &[SETTINGS], doing),
     }
 }
 
@@ -75,11 +78,11 @@ pub(super) fn unnamed(walker: &mut Walker<'_>, doing: &mut Doing) {
 
 fn led_by(walker: &mut Walker<'_>, which: &Remotes, doing: &mut Doing) {
     let told = ask(walker, which, doing);
-    let what = match which {
-        Remotes::Submodules => "the submodules",
-        _ => "the repository that git turns to",
+    let (what, settings): (_, &[&str]) = match which {
+        Remotes::Submodules => ("the submodules", &[SETTINGS, ".gitmodules"]),
+        _ => ("the repository that git turns to", &[SETTINGS]),
     };
-    turn_to(walker, told, what, doing);
+    turn_to(walker, told, what, settings, doing);
 }
 
 /// What the settings say; `None` where nobody knows, or nobody was asked yet.
@@ -99,8 +102,8 @@ fn ask(walker: &mut Walker<'_>, which: &Remotes, doing: &Doing) -> Option<Vec<St
     known.then_some(addresses)
 }
 
-/// Turns to what the settings name.
-fn turn_to(walker: &mut Walker<'_>, told: Option<Vec<String>>, what: &str, doing: &mut Doing) {
+/// Turns to what the settings name, which stand in these files of the project.
+fn turn_to(walker: &mut Walker<'_>, told: Option<Vec<String>>, what: &str, settings: &[&str], doing: &mut Doing) {
     let Some(addresses) = told else {
         doing.connects = true;
         return walker.unknown(match walker.state.remotes_changed {
@@ -112,10 +115,7 @@ fn turn_to(walker: &mut Walker<'_>, told: Option<Vec<String>>, what: &str, doing
         return;
     }
     let root = walker.scene.place.root.clone();
-    let mut files = vec![format!("{root}/.git/config")];
-    if what.contains("submodules") {
-        files.push(format!("{root}/.gitmodules"));
-    }
+    let mut files: Vec<String> = settings.iter().map(|file| format!("{root}/{file}")).collect();
     for folder in walker.state.folders.known.clone() {
         if let Some(git) = walker.scene.facts.text(&Question::GitFolder { folder }) {
             files.push(format!("{git}/config"));
@@ -150,7 +150,7 @@ fn address(walker: &mut Walker<'_>, known: &str, doing: &mut Doing, own: bool) {
     match known.split_once(':') {
         Some((host, _)) if !host.contains('/') => {
             doing.connects = true;
-            let host = host_name(host.trim_matches(['[', ']']));
+            let host = host_name(host);
             walker.note(Effect::Connect(Connect { host, port: 22, own, ..Connect::default() }));
         }
         _ => path(walker, &Text::from(known), doing),
@@ -211,17 +211,13 @@ fn beside_usual(walker: &mut Walker<'_>, relative: &str, doing: &mut Doing) {
     match told {
         // A repository without a remote is itself where it starts.
         Some(addresses) if addresses.is_empty() => path(walker, &Text::from(relative), doing),
-        told => turn_to(walker, told.and_then(beside), &format!("`{relative}`"), doing),
+        told => turn_to(walker, told.and_then(beside), &format!("`{relative}`"), &[SETTINGS], doing),
     }
 }
 
 /// Whether the settings left an address as it was; user and password of a URL are not told.
 fn is_same(told: &str, written: &str) -> bool {
-    let Some((scheme, rest)) = written.split_once("://") else { return told == written };
-    let end = rest.find('/').unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    told == written || told == format!("{scheme}://{host}{path}")
+    told == written || told == without_user(written)
 }
 
 fn pushes(doing: &Doing) -> bool {
