@@ -173,8 +173,10 @@ impl Confined {
         for report in reports {
             match report {
                 Report::Ready { .. } | Report::WayOut => {}
-                // A program is told only where there is one, which nobody inside can see.
-                Report::Denied { kind, target } if kind == "read" && !is_program(Path::new(&target)) => {}
+                Report::NotGiven { program } if is_program(Path::new(&program)) => {
+                    output.denied.push(Denial { kind: "read".to_owned(), target: program });
+                }
+                Report::NotGiven { .. } => {}
                 Report::Denied { kind, target } => output.denied.push(Denial { kind, target }),
                 Report::Exited(code) if !told => (told, output.exit) = (true, Some(code)),
                 Report::Killed(signal) if !told => (told, output.signal) = (true, Some(signal)),

@@ -186,6 +186,10 @@ pub(crate) enum Report {
         kind: String,
         target: String,
     },
+    /// A program was to be started that the view does not give; whether there is one, nobody inside can see.
+    NotGiven {
+        program: String,
+    },
     /// The program ended.
     Exited(i32),
     Killed(i32),

@@ -3,7 +3,6 @@
 //! other layer. What a call names lies in the caller's memory, where another thread may change it meanwhile: so this
 //! layer tells and refuses, but nothing that the others give is held by it alone.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -31,7 +30,7 @@ pub(super) struct Notices {
     sockets: Vec<(u64, u64)>,
     network: bool,
     open: bool,
-    told: BTreeSet<(String, String)>,
+    told: Vec<Report>,
 }
 
 /// What a call would do.
@@ -77,14 +76,7 @@ impl Notices {
         rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC).ok()?;
         from.write_all(b"!").ok()?;
         let (network, open) = (plan.layers.network, plan.layers.open_network);
-        Some(Self {
-            listener,
-            view: plan.view.clone(),
-            sockets: plan.sockets.clone(),
-            network,
-            open,
-            told: BTreeSet::new(),
-        })
+        Some(Self { listener, view: plan.view.clone(), sockets: plan.sockets.clone(), network, open, told: Vec::new() })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -107,30 +99,36 @@ impl Notices {
                     !self.may_change(&change.path) || change.moved && self.holds_something(&change.path)
                 });
                 refused.map(|change| {
-                    self.tell(reports, change.kind, &change.path.to_string_lossy());
+                    self.deny(reports, change.kind, change.path.to_string_lossy().into_owned());
                     libc::EACCES
                 })
             }
             Some(Would::Run(program)) => {
                 // What is not in the view is not there, and the kernel says so; what it does not say is why.
                 if !self.may_run(&program) {
-                    self.tell(reports, "read", &program.to_string_lossy());
+                    let program = program.to_string_lossy().into_owned();
+                    self.tell(reports, Report::NotGiven { program });
                 }
                 None
             }
             Some(Would::Connect(target)) => self.refused_connection(target).map(|target| {
-                self.tell(reports, "connect", &target);
+                self.deny(reports, "connect", target);
                 libc::EACCES
             }),
         };
         raw::answer(self.fd(), notice.id, error);
     }
 
-    fn tell(&mut self, reports: &Reports, kind: &str, target: &str) {
-        let refusal = (kind.to_owned(), target.to_owned());
-        if self.told.len() < MOST_TOLD && self.told.insert(refusal) {
-            reports.tell(&Report::Denied { kind: kind.to_owned(), target: target.to_owned() });
+    /// Tells each thing once.
+    fn tell(&mut self, reports: &Reports, report: Report) {
+        if self.told.len() < MOST_TOLD && !self.told.contains(&report) {
+            reports.tell(&report);
+            self.told.push(report);
         }
+    }
+
+    fn deny(&mut self, reports: &Reports, kind: &str, target: String) {
+        self.tell(reports, Report::Denied { kind: kind.to_owned(), target });
     }
 
     /// Whether the view gives this path to be changed: as the innermost place that holds it says.
