@@ -46,5 +46,5 @@ pub use ports::{
     BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,
     StopReason, ToolChoice, Trimmed,
 };
-pub use secret::{is_secret_name, secrets_named, with_secrets};
+pub use secret::{SECRET_VARIABLE, is_secret_name, secrets_named, with_secrets};
 pub use steering::steers;

@@ -1,6 +1,9 @@
 //! How a secret is named where it is needed: `${secret:NAME}`. Only the name is ever written down; the value is filled in
 //! at the last moment, by the sandbox, in the environment of one program.
 
+/// What the variables that hold secrets are called, the host's and those of a command line: this, and the secret's name.
+pub const SECRET_VARIABLE: &str = "CHECKREIN_SECRET_";
+
 /// What opens the name of a secret.
 const OPENS: &str = "${secret:";
 

@@ -170,7 +170,7 @@ fn web_remedy(code: Code) -> &'static str {
 
 /// The text of a refusal or failure, as the model reads it. One shape for all of them.
 pub fn error_text(code: Code, message: &str) -> String {
-    json!({ "is_error": true, "code": code, "message": bounded(&visible(message)), "remedy": remedy(code) }).to_string()
+    json!({ "is_error": true, "code": code, "message": bounded(&visible(message), MAX_MESSAGE), "remedy": remedy(code) }).to_string()
 }
 
 /// A message may quote what a model or a file says; nothing in it is obeyed by whoever shows it.
@@ -188,15 +188,13 @@ fn visible(message: &str) -> Cow<'_, str> {
 /// Longest message, bytes: room for a dozen violations, too little to bury the remedy.
 const MAX_MESSAGE: usize = 2_000;
 
-fn bounded(message: &str) -> String {
-    if message.len() <= MAX_MESSAGE {
-        return message.to_owned();
+/// A text of at most so many bytes, and how much more there was.
+pub(crate) fn bounded(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
     }
-    let mut end = MAX_MESSAGE;
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{} [{} more bytes left out]", message.get(..end).unwrap_or_default(), message.len() - end)
+    let end = text.floor_char_boundary(most);
+    format!("{} [{} more bytes left out]", text.get(..end).unwrap_or_default(), text.len() - end)
 }
 
 #[cfg(test)]

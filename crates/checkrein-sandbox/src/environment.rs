@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use checkrein_contract::with_secrets;
+use checkrein_contract::{SECRET_VARIABLE, with_secrets};
 use checkrein_gate::SandboxFailure;
 
 use crate::scrub::Scrub;
@@ -49,8 +49,6 @@ const PASS_PREFIXES: &[&str] = &["LC_"];
 /// Parts of names that never pass, whatever the lists above say.
 const SECRET: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSPHRASE", "CREDENTIAL"];
 
-/// What the variables of the host are called that hold secrets: this, and the secret's name.
-pub const SECRET_VARIABLE: &str = "CHECKREIN_SECRET_";
 /// Shortest secret, bytes. A shorter one would be found in any output, and taken out of it.
 const SHORTEST: usize = 6;
 

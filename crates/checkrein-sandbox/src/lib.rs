@@ -26,7 +26,7 @@ mod watch;
 
 pub use capture::MAX_SPILL_BYTES;
 pub use confined::{Confined, Settings};
-pub use environment::{Environment, SECRET_VARIABLE};
+pub use environment::Environment;
 pub use itself::{ask_itself, within};
 pub use launcher::launch_if_asked;
 pub use plan::{Layer, Limits};

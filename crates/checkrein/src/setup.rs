@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_contract::{
-    Actor, Body, ContextPolicy, OnAsk, Place, PolicySource, Provider, SessionId, SessionOpened, secrets_named,
+    Actor, Body, ContextPolicy, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
+    secrets_named,
 };
 use checkrein_facts::HostFacts;
 use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Recorder, Registry, Sandbox};
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
-use checkrein_sandbox::{Confined, Environment, SECRET_VARIABLE, Settings, Unconfined};
+use checkrein_sandbox::{Confined, Environment, Settings, Unconfined};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::SystemClock;

@@ -7,7 +7,7 @@ use crate::approved::Approved;
 use crate::catch::catch;
 use crate::ports::{Failure, Shown, Spill};
 use crate::redact::redact_text;
-use crate::remedy::error_text;
+use crate::remedy::{bounded, error_text};
 
 use super::Refused;
 
@@ -44,21 +44,13 @@ fn shown(approved: &Approved, value: &Value) -> Result<Shown, Failure> {
 pub(crate) fn failed(call: &CallId, tool: &str, ended: FinishedAs, failure: &Failure) -> Finished {
     let message = redact_text(&failure.message);
     let text = error_text(failure.code, &message);
-    let cause = failure.causes().map(|causes| bounded(redact_text(&causes).into_owned()));
+    let cause = failure.causes().map(|causes| bounded(&redact_text(&causes), LONGEST_CAUSE));
     let seen = failure.seen.clone();
     Finished { cause, seen, ..Finished::bare(call.clone(), tool.to_owned(), ended, Some(failure.code), text) }
 }
 
 /// Longest chain of causes, bytes: a page of somebody's error messages.
 const LONGEST_CAUSE: usize = 4_000;
-
-fn bounded(mut causes: String) -> String {
-    if causes.len() > LONGEST_CAUSE {
-        causes.truncate(causes.floor_char_boundary(LONGEST_CAUSE));
-        causes.push_str(" ...");
-    }
-    causes
-}
 
 impl Refused {
     /// The end of a call that never ran, as the model reads it.

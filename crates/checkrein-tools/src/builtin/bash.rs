@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use checkrein_contract::{BoxFuture, Code, Facts, Foreseen, Place, secrets_named, with_secrets};
+use checkrein_contract::{BoxFuture, Code, Facts, Foreseen, Place, SECRET_VARIABLE, secrets_named, with_secrets};
 use checkrein_gate::{Approved, CommandSpec, Connected, Denial, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::{Models, Scene, shell};
 use schemars::JsonSchema;
@@ -25,21 +25,12 @@ pub(crate) struct Bash {
     pub(crate) secrets: Vec<String>,
 }
 
-/// The command line as bash gets it, and the variables it needs: a secret is in a variable of this one call.
-fn with_variables(command: &str) -> (String, Vec<(String, String)>) {
-    let mut env = Vec::new();
-    for name in secrets_named(command) {
-        env.push((variable(&name), format!("${{secret:{name}}}")));
-    }
-    let text = with_secrets(command, |name| Ok::<_, Infallible>(format!("${{{}}}", variable(name))));
+/// The command line as bash gets it: a secret is in a variable of this one call.
+fn with_variables(command: &str) -> String {
+    let text = with_secrets(command, |name| Ok::<_, Infallible>(format!("${{{SECRET_VARIABLE}{name}}}")));
     match text {
-        Ok(text) => (text, env),
+        Ok(text) => text,
     }
-}
-
-/// The variable of a secret.
-fn variable(name: &str) -> String {
-    format!("CHECKREIN_SECRET_{name}")
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -105,8 +96,8 @@ impl Tool for Bash {
     }
 
     fn effects(&self, input: &Input, place: &Place, facts: &Facts) -> Foreseen {
-        let (command, _) = with_variables(&input.command);
-        let mut foreseen = shell::foresee(&command, Scene { place, facts, models: &self.models });
+        let mut foreseen =
+            shell::foresee(&with_variables(&input.command), Scene { place, facts, models: &self.models });
         needs::add(&mut foreseen, &input.needs, place);
         foreseen
     }
@@ -121,18 +112,20 @@ impl Tool for Bash {
             if input.command.contains('\0') {
                 return Err(Failure::new(Code::InvalidArgs, "`/command` holds a NUL character, which no shell takes"));
             }
-            if let Some(unknown) = secrets_named(&input.command).iter().find(|name| !self.secrets.contains(name)) {
+            let named = secrets_named(&input.command);
+            if let Some(unknown) = named.iter().find(|name| !self.secrets.contains(name)) {
                 let known = if self.secrets.is_empty() { "none".to_owned() } else { self.secrets.join(", ") };
                 let message = format!("the task has no secret `{unknown}` for command lines; it has: {known}");
                 return Err(Failure::new(Code::InvalidArgs, message));
             }
             let id = &approved.call().id;
-            let (command, env) = with_variables(&input.command);
+            let command = with_variables(&input.command);
+            let variable = |name| (format!("{SECRET_VARIABLE}{name}"), format!("${{secret:{name}}}"));
             let argv = ["bash", "--noprofile", "--norc", "-c", command.as_str()];
             let spec = CommandSpec {
                 argv: argv.map(str::to_owned).to_vec(),
                 cwd: context.place.cwd.clone().into(),
-                env,
+                env: named.iter().map(variable).collect(),
                 timeout_ms: input.timeout_s.saturating_mul(1_000),
                 keep_bytes: KEEP_BYTES,
                 spill: Some((

@@ -174,9 +174,6 @@ impl Tool for WebFetch {
 
 /// Where a text that is too long is cut: behind a line, or, where there is none, behind a character.
 fn beginning(text: &str) -> usize {
-    let mut end = SHOWN_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(SHOWN_BYTES);
     text.get(..end).and_then(|head| head.rfind('\n')).map_or(end, |at| at + 1)
 }

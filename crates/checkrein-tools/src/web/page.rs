@@ -117,11 +117,7 @@ fn tree(html: &str, stop: &CancellationToken) -> Result<(Rc<Node>, bool), Failur
     let mut rest = html;
     while !rest.is_empty() {
         go_on(stop)?;
-        let mut end = PIECE_BYTES.min(rest.len());
-        while !rest.is_char_boundary(end) {
-            end += 1;
-        }
-        let (piece, behind) = rest.split_at(end);
+        let (piece, behind) = rest.split_at(rest.ceil_char_boundary(PIECE_BYTES));
         parser.process(piece.into());
         rest = behind;
         if open(&parser.tokenizer.sink.sink.document) > DEEPEST {
