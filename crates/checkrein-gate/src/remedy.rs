@@ -163,8 +163,8 @@ fn web_remedy(code: Code) -> &'static str {
         Code::WebStatus => "Check the address, or look for the page from the site's start.",
         Code::WebRedirect => "Fetch the address that the message names; it is judged by itself.",
         Code::WebNotText => "This tool shows text only. Look for a page that says it in words.",
-        Code::WebTooLarge => "Fetch a smaller part of it, such as one page or one file.",
-        _ => "Read the message, correct the cause, then call again.",
+        // It is too large.
+        _ => "Fetch a smaller part of it, such as one page or one file.",
     }
 }
 

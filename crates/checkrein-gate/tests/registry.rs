@@ -7,7 +7,8 @@ use std::sync::Arc;
 use checkrein_contract::{BoxFuture, CallKind, Code, Facts, Foreseen, Place, ToolSpec};
 use checkrein_gate::schema::{check_subset, mode_parameters};
 use checkrein_gate::{
-    AnyTool, Approved, Concurrency, Definition, Failure, Registry, RegistryError, RunContext, Shown, input_schema,
+    AnyTool, Approved, Concurrency, Definition, Failure, Registry, RegistryError, RunContext, Shown, Typed,
+    input_schema,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -80,6 +81,13 @@ fn the_projection_is_exactly_three_fields() {
     assert!(
         serde_json::from_value::<ToolSpec>(json!({"name": "a", "description": "b", "parameters": {}, "x": 1})).is_err()
     );
+}
+
+/// What says nothing of itself has no place where nothing may be changed.
+#[test]
+fn a_tool_says_that_it_only_looks() {
+    assert!(!Shaped::arguments(json!({})).looks());
+    assert!(!Typed::new(pay()).looks());
 }
 
 /// Shows R27, R28, R37: the schema follows the type.

@@ -51,6 +51,22 @@ fn parameters_become_a_schema_and_a_command() {
     assert_eq!(own, [Effect::Tool { tool: "t".into(), server: None, args: json!({ "n": 1 }) }]);
 }
 
+/// Variables are the program's own, by names that are some; the harness keeps its own for itself.
+#[test]
+fn variables_of_a_program() {
+    let shop = manifest("argv = [\"./shop\"]\nenv = { TOKEN = \"${secret:SHOP}\", MODE = \"live\" }");
+    assert_eq!(shop.env["TOKEN"], "${secret:SHOP}");
+    for wrong in [
+        "argv = [\"./shop\"]\nenv = { \"A B\" = \"x\" }",
+        "argv = [\"./shop\"]\nenv = { CHECKREIN_HOME = \"x\" }",
+        "env = { MODE = \"live\" }",
+    ] {
+        let text = format!("version = 1\nname = \"t\"\n{wrong}\n");
+        let error = Manifest::load(Source { file: "t.toml", text: &text }).unwrap_err().to_string();
+        assert!(error.starts_with("t.toml:") && error.contains("`env` can not set"), "{error}");
+    }
+}
+
 #[test]
 fn effects_of_paths_and_hosts() {
     let one = |effect: &str, args: Value| effects(&format!("[[effects]]\n{effect}"), args);

@@ -7,7 +7,7 @@ use checkrein_contract::{
     Message, ProposalKind, SessionChange, Skill, Status, Stop, StopOn, Usage,
 };
 use checkrein_gate::Registry;
-use checkrein_session::tools::{SessionReply, registered, session_tool};
+use checkrein_session::tools::{Access, SessionReply, registered, session_tool};
 use checkrein_session::{Next, State};
 use checkrein_testkit::World;
 use serde_json::json;
@@ -297,6 +297,33 @@ fn a_question_waits_for_words() {
     bodies.push(finished("c1-1", "ask_user", FinishedAs::Ok, None));
     let over = Log::of(bodies).state();
     assert_eq!((over.waiting_for_input(), over.is_waiting_for(&id)), (None, false));
+}
+
+/// A part of the work is described before it is given away: what is wrong with it is told, and nobody's words are awaited.
+#[test]
+fn a_part_of_the_work_is_described_in_full() {
+    let task = session_tool("task").expect("there is one");
+    let id = CallId::new("c1-1");
+    let bodies = vec![
+        session(opened()),
+        request(1, 1),
+        reply(ProposalKind::Calls, vec![call("c1-1", "task")]),
+        allowed("c1-1", "task"),
+    ];
+    let state = Log::of(bodies).state();
+    assert_eq!(state.waiting_for_input(), None);
+    for (args, said) in [
+        (json!({ "may": "work" }), "missing field `prompt`"),
+        (json!({ "prompt": "x", "within": ["a"] }), "`look` changes nothing"),
+        (json!({ "prompt": "x", "may": "work", "within": ["../a"] }), "`../a` is no file or folder of the project"),
+    ] {
+        let SessionReply::Failed { code, message } = task.answer(&id, &args, &state) else { panic!("{args}") };
+        assert!(code == Code::InvalidArgs && message.contains(said), "{message}");
+    }
+    let SessionReply::Delegate(given) = task.answer(&id, &json!({ "prompt": "x" }), &state) else {
+        panic!("it is whole")
+    };
+    assert_eq!((given.prompt.as_str(), given.may, given.share), ("x", Access::Look, 50));
 }
 
 /// Words that answer no call are the person's next message.

@@ -160,9 +160,6 @@ fn address(walker: &mut Walker<'_>, known: &str, doing: &mut Doing, own: bool) {
 /// Another repository on this machine. What is fetched is read; where something is pushed, its files change and its hooks
 /// run.
 fn path(walker: &mut Walker<'_>, text: &Text, doing: &mut Doing) {
-    if !text.is_known() {
-        return walker.touch(Touch::Tree, text);
-    }
     for spot in walker.spots(text) {
         let Spot::At(at) = spot else {
             walker.touch(Touch::Tree, text);
