@@ -142,6 +142,13 @@ pub(crate) struct Resume {
     /// The answer to the question that the session waits with
     #[arg(long, value_name = "TEXT")]
     pub(crate) answer: Option<String>,
+    /// What became of a call that ran when the session was lost: repeat, done, failed, or unknown where you can not tell
+    /// either; may be given several times
+    #[arg(long, value_name = "CALL=WORD")]
+    pub(crate) unknown: Vec<String>,
+    /// With --unknown: words that the model reads
+    #[arg(long, value_name = "TEXT", requires = "unknown", default_value = "", hide_default_value = true)]
+    pub(crate) note: String,
     /// Who answers
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,

@@ -188,6 +188,17 @@ pub enum Body {
         /// Idempotency key, given to tools that can use one.
         key: Digest,
     },
+    /// A person said what became of a call that was started and has no end.
+    Settled {
+        /// The call.
+        call: CallId,
+        /// What became of it.
+        #[serde(rename = "as")]
+        settlement: Settlement,
+        /// In the person's words; the model reads them.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
+    },
     /// A call is over, one way or another.
     Finished(Box<Finished>),
     /// Results were left out of a request.
@@ -219,6 +230,7 @@ impl Body {
             Self::Ask(_) => "ask",
             Self::Approval { .. } => "approval",
             Self::Started { .. } => "started",
+            Self::Settled { .. } => "settled",
             Self::Finished(_) => "finished",
             Self::Trim { .. } => "trim",
             Self::Stop(_) => "stop",
@@ -279,6 +291,35 @@ pub struct HookNote {
     pub old: Value,
     /// Arguments after.
     pub new: Value,
+}
+
+/// What a person says became of a call of which nobody else knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settlement {
+    /// It may be run again, with the same idempotency key.
+    Repeat,
+    /// It took effect.
+    Done,
+    /// It did not take effect, and is not to be run again.
+    Failed,
+    /// The person can not tell either: the model is told that nobody knows.
+    Unknown,
+}
+
+impl Settlement {
+    /// All of them, in the order that people are offered them.
+    pub const ALL: [Self; 4] = [Self::Repeat, Self::Done, Self::Failed, Self::Unknown];
+
+    /// The word as people type it and events spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Repeat => "repeat",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// How a call ended.

@@ -35,7 +35,7 @@ pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Own, Run, Tree};
 pub use estimate::{estimate_message, estimate_spec, estimate_text};
 pub use event::{
     Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Presentation,
-    ProposalKind, ProposedCall, SeenFile, SessionChange, TrimmedResult,
+    ProposalKind, ProposedCall, SeenFile, SessionChange, Settlement, TrimmedResult,
 };
 pub use fact::{Answered, Facts, Finding, Question, Remotes};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};

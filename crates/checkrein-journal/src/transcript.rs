@@ -47,6 +47,7 @@ fn left_out(body: &Body) -> &'static [&'static str] {
         | Body::Proposal { .. }
         | Body::Check(_)
         | Body::Hook(_)
+        | Body::Settled { .. }
         | Body::Trim { .. }
         | Body::Stop(_) => &[],
     }

@@ -18,6 +18,9 @@ pub use effect::ToolEffect;
 use effect::{Missing, Speaker, TemplateWord, fill_text, read_effect, template_names};
 pub(crate) use effect::{collect, path_of};
 
+/// What `argv` calls the idempotency key of the call.
+const KEY: &str = "key";
+
 /// A manifest, read and checked.
 #[derive(Clone, Debug)]
 pub struct Manifest {
@@ -169,7 +172,7 @@ impl Manifest {
             }
             for word in argv.get_ref() {
                 for name in template_names(word) {
-                    if name.starts_with("identity.") {
+                    if name.starts_with("identity.") || name == KEY && !params.contains_key(KEY) {
                         continue;
                     }
                     let Some(param) = params.get(name) else {
@@ -252,12 +255,16 @@ impl Manifest {
         Value::Object(args)
     }
 
-    /// The words to run, filled in. Every argument stays one word, whatever it holds.
+    /// The words to run, filled in. Every argument stays one word, whatever it holds. `key` is the call's idempotency key,
+    /// for `{key}` where no parameter is called so.
     ///
     /// # Errors
     /// The name of a value that is missing.
-    pub fn command(&self, args: &Value, identity: &Identity) -> Result<Vec<String>, String> {
-        let args = self.with_defaults(args);
+    pub fn command(&self, args: &Value, identity: &Identity, key: &str) -> Result<Vec<String>, String> {
+        let mut args = self.with_defaults(args);
+        if let Some(args) = args.as_object_mut().filter(|_| !self.params.contains_key(KEY)) {
+            args.insert(KEY.to_owned(), json!(key));
+        }
         let words = self.argv.as_deref().unwrap_or_default();
         words.iter().map(|word| fill_text(word, &args, Some(identity))).collect()
     }

@@ -43,9 +43,9 @@ fn parameters_become_a_schema_and_a_command() {
     assert_eq!(schema["properties"]["size"]["enum"], json!(["s", "l"]));
     assert_eq!(schema["required"], json!(["to"]));
     let customer = Identity([("customer".to_owned(), "c 7".to_owned())].into());
-    let words = pay.command(&json!({ "to": "dana" }), &customer).unwrap();
+    let words = pay.command(&json!({ "to": "dana" }), &customer, "k").unwrap();
     assert_eq!(words, ["./pay", "dana", "--n=1", "c 7", "false"]);
-    assert_eq!(pay.command(&json!({ "to": "dana" }), &Identity::default()), Err("identity.customer".to_owned()));
+    assert_eq!(pay.command(&json!({ "to": "dana" }), &Identity::default(), "k"), Err("identity.customer".to_owned()));
     assert_eq!(pay.acts_as(), ["t"]);
     let own = effects("params.n = { type = \"integer\", default = 1 }", json!({}));
     assert_eq!(own, [Effect::Tool { tool: "t".into(), server: None, args: json!({ "n": 1 }) }]);

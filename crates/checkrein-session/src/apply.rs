@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use checkrein_contract::{
     ApprovalRequest, Body, CallId, Citation, Code, Event, Finished, FinishedAs, Limit, Message, ProposalKind,
-    ProposedCall, SessionChange, Stop, ToolCallPart, Usage, Verdict,
+    ProposedCall, SessionChange, Settlement, Stop, ToolCallPart, Usage, Verdict,
 };
 use checkrein_gate::{RecordedApproval, call_digest};
 use serde_json::Value;
@@ -36,7 +36,10 @@ impl State {
         self.step(&event.body).map_err(wrong)?;
         self.seq = event.seq;
         // What a person does between two processes is not time that the session was driven.
-        let waited = matches!(event.body, Body::Resumed { .. } | Body::Approval { .. } | Body::Input { .. });
+        let waited = matches!(
+            event.body,
+            Body::Resumed { .. } | Body::Approval { .. } | Body::Input { .. } | Body::Settled { .. }
+        );
         if !waited {
             self.spend.driven_ms = self.spend.driven_ms.saturating_add(event.at.saturating_sub(self.last_at));
         }
@@ -74,6 +77,7 @@ impl State {
                 let kind = *kind;
                 self.slot(call, |slot| slot.started = Some(kind))
             }
+            Body::Settled { call, settlement, note } => self.settled(call, *settlement, note),
             Body::Finished(finished) => self.finished(finished),
             Body::Trim { results, .. } => {
                 self.trimmed.extend(results.iter().map(|result| result.call.clone()));
@@ -232,6 +236,27 @@ impl State {
         self.slot(&request.call, |_| {})?;
         self.asked.insert(request.call.clone(), request.id.clone());
         self.approvals.insert(request.id.clone(), RecordedApproval::new(request.clone()));
+        Ok(())
+    }
+
+    fn settled(&mut self, call: &CallId, settlement: Settlement, note: &str) -> Result<(), String> {
+        let mut open = false;
+        self.slot(call, |slot| {
+            open = slot.is_interrupted() && slot.settled.is_none();
+            match settlement {
+                Settlement::Repeat => slot.started = None,
+                Settlement::Done | Settlement::Failed | Settlement::Unknown => {
+                    slot.settled = Some((settlement, note.to_owned()));
+                }
+            }
+        })?;
+        if !open {
+            return Err(format!("what became of {call} is no question"));
+        }
+        if settlement == Settlement::Repeat {
+            // Its yes is used up: where it needs one, a person is asked for another.
+            self.asked.remove(call);
+        }
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! The calls of one proposal (or one round of checks), on their way to results.
 
-use checkrein_contract::{CallId, CallKind, Code, Digest, FinishedAs, Message, ProposedCall, ResultPart, Verdict};
+use checkrein_contract::{
+    CallId, CallKind, Code, Digest, FinishedAs, Message, ProposedCall, ResultPart, Settlement, Verdict,
+};
 
 /// How many parallel calls may overlap.
 const GROUP: usize = 10;
@@ -23,7 +25,17 @@ pub(crate) struct Slot {
     pub(crate) decided: Option<Verdict>,
     pub(crate) binds: Option<Digest>,
     pub(crate) started: Option<CallKind>,
+    /// What a person said became of it, with their words, where nobody else knows.
+    pub(crate) settled: Option<(Settlement, String)>,
     pub(crate) ended: Option<Ended>,
+}
+
+impl Slot {
+    /// It was started, may not be repeated and has no end: whoever asks between two steps of a session learns that a
+    /// process was lost while it ran.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.started == Some(CallKind::Once) && self.ended.is_none()
+    }
 }
 
 /// How it ended.
@@ -46,7 +58,7 @@ impl Batch {
             }
             open = call.parallel;
             size += 1;
-            slots.push(Slot { call, group, decided: None, binds: None, started: None, ended: None });
+            slots.push(Slot { call, group, decided: None, binds: None, started: None, settled: None, ended: None });
         }
         Self { slots, by_harness, refused }
     }

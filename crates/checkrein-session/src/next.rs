@@ -25,6 +25,11 @@ pub enum Next {
         /// All of them are refused with this code.
         refused: Option<Code>,
     },
+    /// A process was lost while these calls ran: a person has to say what became of them.
+    Settle {
+        /// The calls.
+        calls: Vec<ProposedCall>,
+    },
     /// These calls wait for an answer that is not there yet.
     Ask {
         /// The calls.
@@ -67,6 +72,10 @@ impl State {
     }
 
     fn next_of(&self, batch: &Batch, now: u64) -> Next {
+        let unknown = self.unknown_outcomes();
+        if !unknown.is_empty() {
+            return Next::Settle { calls: unknown };
+        }
         let waits = |call: &CallId| {
             self.approval_for(call).is_some_and(|approval| approval.state(now) == ApprovalState::Pending)
         };

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use checkrein_contract::{
-    ApprovalId, CallId, Citation, Digest, Event, Limit, Message, Place, SessionId, SessionOpened, Spend, Stop, Verdict,
+    ApprovalId, CallId, Citation, Digest, Event, Limit, Message, Place, ProposedCall, SessionId, SessionOpened, Spend,
+    Stop, Verdict,
 };
 use checkrein_gate::RecordedApproval;
 use serde_json::Value;
@@ -206,6 +207,17 @@ impl State {
         let asks = slot.decided == Some(Verdict::Allow)
             && crate::tools::session_tool(&slot.call.tool).is_some_and(|tool| tool.asks());
         asks.then(|| slot.call.id.clone())
+    }
+
+    /// The calls that were started, may not be repeated and have no end, where nobody has said what became of them. Between
+    /// two steps of a session there are none, unless a process was lost.
+    pub fn unknown_outcomes(&self) -> Vec<ProposedCall> {
+        let batch = match &self.phase {
+            Phase::Calls(batch) | Phase::Checking(batch) => batch,
+            Phase::Ready | Phase::Waiting | Phase::Answered | Phase::Ending(_) => return Vec::new(),
+        };
+        let open = batch.slots.iter().filter(|slot| slot.is_interrupted() && slot.settled.is_none());
+        open.map(|slot| slot.call.clone()).collect()
     }
 
     /// Whether a call is still on its way, so that an answer to it counts.

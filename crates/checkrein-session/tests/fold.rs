@@ -4,11 +4,11 @@ mod support;
 
 use checkrein_contract::{
     Answer, ApprovalId, Body, Budget, CallId, CallKind, Check, CheckRound, Code, Digest, FinishedAs, HookNote, Limit,
-    Message, ProposalKind, SessionChange, Skill, Status, Stop, StopOn, Usage,
+    Message, ProposalKind, SessionChange, Settlement, Skill, Status, Stop, StopOn, Usage,
 };
 use checkrein_gate::Registry;
 use checkrein_session::tools::{Access, SessionReply, registered, session_tool};
-use checkrein_session::{Next, State};
+use checkrein_session::{Next, State, recover};
 use checkrein_testkit::World;
 use serde_json::json;
 use support::{Everything, Log, allowed, call, checks, finished, opened, reply, request, session};
@@ -55,6 +55,8 @@ fn what_does_not_follow_is_refused() {
             "nobody asked for approval a1",
         ),
         (with(started), "there is no approval a1"),
+        (with(settled("c1-1", Settlement::Done)), "what became of c1-1 is no question"),
+        (with(settled("c9-9", Settlement::Done)), "c9-9 is no call of this proposal"),
         (vec![interrupted.clone(), interrupted], "the session has stopped already"),
         (
             vec![stop(Status::Failed, Code::MalformedReplies), Body::Resumed { harness: "0".to_owned() }],
@@ -64,6 +66,50 @@ fn what_does_not_follow_is_refused() {
     for (bodies, expected) in cases {
         let error = Log::of([vec![session(opened())], bodies].concat()).error();
         assert!(error.contains(expected), "{expected} in {error}");
+    }
+}
+
+fn settled(call: &str, settlement: Settlement) -> Body {
+    Body::Settled { call: CallId::new(call), settlement, note: String::new() }
+}
+
+/// What was started once is a person's to settle, one call at a time, and only once; what may be repeated is not.
+#[test]
+fn a_lost_call_is_settled_once() {
+    let start = |call: &str, kind| Body::Started {
+        call: CallId::new(call),
+        tool: "pay".to_owned(),
+        kind,
+        approval: None,
+        key: Digest::of(b"k"),
+    };
+    let both = || {
+        let mut calls = vec![call("c1-1", "pay"), call("c1-2", "pay")];
+        calls.iter_mut().for_each(|call| call.parallel = true);
+        vec![session(opened()), request(1, 1), reply(ProposalKind::Calls, calls)]
+    };
+    let open = |bodies: &[Body]| -> Vec<String> {
+        match Log::of(bodies.to_vec()).state().next(0) {
+            Next::Settle { calls } => calls.iter().map(|call| call.id.to_string()).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let mut bodies = both();
+    bodies.extend([start("c1-1", CallKind::Once), start("c1-2", CallKind::Once)]);
+    assert_eq!(open(&bodies), ["c1-1", "c1-2"]);
+    bodies.push(settled("c1-1", Settlement::Done));
+    assert_eq!(open(&bodies), ["c1-2"]);
+    let twice = Log::of([bodies.clone(), vec![settled("c1-1", Settlement::Failed)]].concat()).error();
+    assert!(twice.contains("what became of c1-1 is no question"), "{twice}");
+    let ends = recover(&Log::of(bodies.clone()).state());
+    assert_eq!(ends.iter().map(|end| end.call.as_str()).collect::<Vec<_>>(), ["c1-1"]);
+    bodies.push(settled("c1-2", Settlement::Repeat));
+    bodies.push(finished("c1-1", "pay", FinishedAs::Ok, None));
+    let Next::Decide { calls, .. } = Log::of(bodies).state().next(0) else { panic!("it is decided again") };
+    assert_eq!(calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["c1-2"]);
+    for kind in [CallKind::Pure, CallKind::Idempotent] {
+        let bodies = [both(), vec![start("c1-1", kind), start("c1-2", kind)]].concat();
+        assert!(open(&bodies).is_empty() && recover(&Log::of(bodies).state()).is_empty(), "{kind:?}");
     }
 }
 

@@ -55,9 +55,10 @@ impl CommandTool {
     }
 
     fn command(&self, approved: &Approved, context: &RunContext<'_>) -> Result<CommandSpec, Failure> {
-        let mut argv = self.manifest.command(&approved.call().args, context.identity).map_err(|name| {
-            Failure::new(Code::InvalidArgs, format!("`{name}` has no value, and the program needs it"))
-        })?;
+        let mut argv =
+            self.manifest.command(&approved.call().args, context.identity, approved.key().as_str()).map_err(
+                |name| Failure::new(Code::InvalidArgs, format!("`{name}` has no value, and the program needs it")),
+            )?;
         match argv.first_mut() {
             Some(program) if program.starts_with("./") => {
                 *program = self.folder.join(program.trim_start_matches("./")).to_string_lossy().into_owned();

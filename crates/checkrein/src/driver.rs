@@ -8,6 +8,7 @@ mod group;
 mod narrowing;
 mod request;
 mod scene;
+mod settle;
 
 use std::sync::Arc;
 
@@ -72,6 +73,7 @@ impl Session {
             match next {
                 Next::Request => self.request().await?,
                 Next::Decide { calls, by_harness, refused } => self.group(calls, by_harness, refused).await?,
+                Next::Settle { calls } => self.settle_or_pause(&calls)?,
                 Next::Ask { calls } => self.ask(&calls)?,
                 Next::Check { round, checks } => self.check(round, &checks)?,
                 Next::Stop(stop) => self.stop(stop)?,

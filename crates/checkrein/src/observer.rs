@@ -1,6 +1,6 @@
 //! Who watches a session, and who is asked. Both are the front's business.
 
-use checkrein_contract::{Answer, ApprovalRequest, Event};
+use checkrein_contract::{Answer, ApprovalRequest, Event, ProposedCall, Settlement};
 
 /// Sees what happens, as it happens.
 pub trait Observer: Send {
@@ -27,4 +27,10 @@ pub trait Asker: Send {
 
     /// A tool asks a question. `None` puts it off. The first part is the person's name.
     fn input(&mut self, question: &str) -> Option<(String, String)>;
+
+    /// A process was lost while this call ran. `None` puts the question off. The parts: the person's name, what became of it,
+    /// and words that the model reads.
+    fn outcome(&mut self, _call: &ProposedCall) -> Option<(String, Settlement, String)> {
+        None
+    }
 }

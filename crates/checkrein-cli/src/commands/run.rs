@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use checkrein::contract::{Budget, Event, OnAsk, Outcome};
+use checkrein::contract::{Budget, CallId, Event, OnAsk, Outcome, Settlement};
 use checkrein::{Asker, Front, HarnessError, RunOptions, Session, Task, task};
 
 use super::usage;
@@ -52,10 +52,21 @@ pub(super) fn resume(arguments: &Resume, context: &Context) -> Result<u8, Harnes
     let harness = context.harness()?;
     let id = harness.store.find(&arguments.session)?;
     let person = arguments.by.clone().unwrap_or_else(|| context.person.clone());
-    let answer = arguments.answer.clone().map(|text| (person, text));
+    let settled = arguments.unknown.iter().map(|word| settlement(word)).collect::<Result<Vec<_>, _>>()?;
+    let answer = arguments.answer.clone().map(|text| (person.clone(), text));
     let events = harness.store.read(&id, 1)?;
-    let session = harness.resume(&id, answer, front(context, arguments.json, &events))?;
+    let mut session = harness.resume(&id, answer, front(context, arguments.json, &events))?;
+    session.settle(&person, &settled, &arguments.note)?;
     finish(session, context, arguments.json)
+}
+
+/// `c3-1=done`.
+fn settlement(text: &str) -> Result<(CallId, Settlement), HarnessError> {
+    let (call, word) = text.split_once('=').unwrap_or((text, ""));
+    let settlement = Settlement::ALL.into_iter().find(|known| known.as_str() == word);
+    let words = Settlement::ALL.map(Settlement::as_str).join(", ");
+    let wrong = || usage(format!("--unknown {text}: write CALL=WORD, with one of {words}"));
+    Ok((CallId::new(call), settlement.ok_or_else(wrong)?))
 }
 
 /// Who watches and who is asked. `before` are the events of earlier processes.

@@ -57,5 +57,30 @@ fn page(specs: &[ToolSpec]) -> String {
             ));
         }
     }
+    page.push_str(OF_YOUR_OWN);
     page
 }
+
+/// What the registry does not know: how tools of a task are treated when a process is lost.
+const OF_YOUR_OWN: &str = "
+## Tools of your own, after a crash
+
+A program becomes a tool by a file `tools/NAME.toml` in the task folder ([formats.md](formats.md)). Its `kind` says what may
+happen when the harness is lost while it runs:
+
+| kind | after a crash |
+|---|---|
+| `pure` | it is run again |
+| `idempotent` | it is run again, with the same idempotency key |
+| `once` | it is never run again by itself: `checkrein resume` asks a person what became of it |
+
+Every call of a tool has an idempotency key: 64 hex digits, the same for every attempt at this call and for no other. The
+program finds it in the variable `CHECKREIN_IDEMPOTENCY_KEY`, and `{key}` in `argv` stands for it (unless a parameter is called
+`key`): `argv = [\"curl\", \"-H\", \"Idempotency-Key: {key}\", ...]`. A tool that hands it on, or that keeps what it did
+under it, is `idempotent`.
+
+What became of a `once` call is said at the terminal, or with `checkrein resume SESSION --unknown CALL=WORD --note TEXT`:
+`repeat` runs it again with the same key, `done` makes the note its result, `failed` tells the model that it did not take
+effect, `unknown` that nobody knows. The journal keeps who said so. In a session without anybody to ask (`--unattended`) the
+model is told `TOOL_OUTCOME_UNKNOWN`, and the calls that came after it in the same reply are not started.
+";

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, Write};
 
 use anstream::AutoStream;
 use checkrein::Asker;
-use checkrein::contract::{Answer, ApprovalRequest};
+use checkrein::contract::{Answer, ApprovalRequest, ProposedCall, Settlement};
 
 use super::phrases::{arguments_in_lines, printable};
 
@@ -33,6 +33,13 @@ impl TerminalAsker {
         }
     }
 
+    fn arguments(&mut self, args: &serde_json::Value) {
+        for (name, value) in arguments_in_lines(args) {
+            let value = value.replace('\n', "\n                ");
+            self.say(&format!("      {name:<9} {value}\n"));
+        }
+    }
+
     fn details(&mut self, request: &ApprovalRequest) {
         let mut text = String::new();
         for effect in &request.effects {
@@ -57,10 +64,7 @@ impl Asker for TerminalAsker {
             printable(&request.tool),
             printable(&request.reason)
         ));
-        for (name, value) in arguments_in_lines(&request.arguments) {
-            let value = value.replace('\n', "\n                ");
-            self.say(&format!("      {name:<9} {value}\n"));
-        }
+        self.arguments(&request.arguments);
         loop {
             self.say("    [y] yes, once   [n] no   [d] details   [l] later: ");
             let word = self.line()?;
@@ -86,5 +90,28 @@ impl Asker for TerminalAsker {
         self.say(&format!("  {bold}?{bold:#} {}\n    your answer (empty: later): ", printable(question)));
         let answer = self.line()?;
         (!answer.is_empty()).then(|| (self.person.clone(), answer))
+    }
+
+    fn outcome(&mut self, call: &ProposedCall) -> Option<(String, Settlement, String)> {
+        let bold = anstyle::Style::new().bold();
+        self.say(&format!("  {bold}? {} was running when the session was lost{bold:#}\n", printable(&call.tool)));
+        self.arguments(&call.args);
+        let settlement = loop {
+            self.say("    look whether it took effect. [r] repeat it   [d] it is done   [f] it failed   [u] unknown   [l] later: ");
+            let word = self.line()?.to_lowercase();
+            if matches!(word.as_str(), "l" | "later") {
+                return None;
+            }
+            let of = |known: &Settlement| !word.is_empty() && known.as_str().starts_with(&*word);
+            if let Some(settlement) = Settlement::ALL.into_iter().find(of) {
+                break settlement;
+            }
+        };
+        if settlement == Settlement::Repeat {
+            return Some((self.person.clone(), settlement, String::new()));
+        }
+        self.say("    in your words? (the model reads them; may be empty): ");
+        let note = self.line().unwrap_or_default();
+        Some((self.person.clone(), settlement, note))
     }
 }

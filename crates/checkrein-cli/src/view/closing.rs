@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use checkrein::contract::{Outcome, Status};
+use checkrein::contract::{Outcome, Settlement, Status};
 use checkrein::session::State;
 
 use super::phrases::printable;
@@ -43,7 +43,7 @@ pub(crate) fn closing(out: &mut dyn Write, outcome: &Outcome, state: &State, too
     for (name, value) in rows {
         _ = writeln!(out, "  {name:<10} {value}");
     }
-    for (index, next) in next(outcome, program).iter().enumerate() {
+    for (index, next) in next(outcome, state, program).iter().enumerate() {
         let lead = if index == 0 { "next" } else { "" };
         _ = writeln!(out, "  {lead:<10} {bold}{next}{bold:#}");
     }
@@ -51,7 +51,7 @@ pub(crate) fn closing(out: &mut dyn Write, outcome: &Outcome, state: &State, too
 }
 
 /// What a person may want to type now.
-fn next(outcome: &Outcome, program: &str) -> Vec<String> {
+fn next(outcome: &Outcome, state: &State, program: &str) -> Vec<String> {
     let session = &outcome.session;
     match outcome.status {
         Status::NeedsApproval => {
@@ -59,6 +59,11 @@ fn next(outcome: &Outcome, program: &str) -> Vec<String> {
                 outcome.approvals.iter().map(|id| format!("{program} approvals approve {id} --by NAME")).collect();
             lines.push(format!("{program} resume {session}"));
             lines
+        }
+        Status::NeedsInput if !state.unknown_outcomes().is_empty() => {
+            let words = Settlement::ALL.map(Settlement::as_str).join("|");
+            let open = state.unknown_outcomes();
+            open.iter().map(|call| format!("{program} resume {session} --unknown {}={words}", call.id)).collect()
         }
         Status::NeedsInput => vec![format!("{program} resume {session} --answer \"...\"")],
         Status::Cancelled => vec![format!("{program} resume {session}")],

@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use checkrein::Observer;
 use checkrein::contract::{
     Actor, Answer, Body, CallId, CheckRound, Code, Decision, Effect, EffectWord, Event, Finished, FinishedAs,
-    Presentation, ProposalKind, ProposedCall, SessionOpened, TraceStep, Verdict, Winner,
+    Presentation, ProposalKind, ProposedCall, SessionOpened, Settlement, TraceStep, Verdict, Winner,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
@@ -212,6 +212,23 @@ impl Live {
         }
     }
 
+    fn settled(&mut self, by: &Actor, call: &CallId, settlement: Settlement, note: &str) {
+        let tool = self.calls.get(call).map_or("", |(tool, _)| tool.as_str());
+        let what = match settlement {
+            Settlement::Repeat => "may be run again",
+            Settlement::Done => "took effect",
+            Settlement::Failed => "did not take effect",
+            Settlement::Unknown => "may have taken effect: nobody can tell",
+        };
+        let line = format!(
+            "    {} says: {} {what} {DIM}{call}{DIM:#} {}",
+            printable(&by.to_string()),
+            printable(tool),
+            printable(note)
+        );
+        self.line(line.trim_end());
+    }
+
     fn approval(&mut self, by: &Actor, at: u64, id: &str, answer: &Answer) {
         let by = printable(&by.to_string());
         let said = match answer {
@@ -268,6 +285,7 @@ impl Observer for Live {
                     printable(reason)
                 ));
             }
+            Body::Settled { call, settlement, note } => self.settled(&event.by, call, *settlement, note),
             Body::Resumed { .. } => self.line(&format!("{DIM}resumed{DIM:#}")),
             Body::Input { text, .. } => {
                 self.line(&format!("    {} answers: {}", printable(&event.by.to_string()), printable(text)));

@@ -1,9 +1,11 @@
 //! Kills and full disks, by a tracer, with no hook in our code: the n-th flush or write of the real binary is its last, or
 //! fails, for n = 1, 2, 3 ... until a run meets no fault. Afterwards the session is resumed, and the world is read
-//! independently: no finished effect happened twice, and the journal verifies.
+//! independently: every effect happened once, and the journal verifies. Where a program that may not be repeated was cut off,
+//! a person looks into the world and says what became of it.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
@@ -66,6 +68,8 @@ fn tracer_is_here() -> bool {
 
 struct Bench {
     desk: Desk,
+    /// How often a person was asked what became of a call.
+    asked: Cell<u32>,
 }
 
 impl Bench {
@@ -73,11 +77,17 @@ impl Bench {
         let desk = Desk::new();
         desk.task(SCRIPT, POLICY, "workspace = \"copy\"\ntools = [\"bash\", \"write\", \"note\"]\n");
         desk.write("task/append.sh", "echo \"$1\" >> ledger.txt\n");
+        // It can use a key: what it did under one it does not do again.
+        let once = "[ \"$1\" = \"$CHECKREIN_IDEMPOTENCY_KEY\" ] || exit 1\n\
+                    grep -qx \"$1\" keys.txt 2>/dev/null || { echo \"$2\" >> ledger.txt; echo \"$1\" >> keys.txt; }\n";
+        desk.write("task/once.sh", once);
         desk.write(
             "task/tools/note.toml",
-            "version = 1\nname = \"note\"\ndescription = \"Notes a word.\"\nargv = [\"sh\", \"append.sh\", \"{word}\"]\noutput = \"text\"\n[params.word]\ntype = \"string\"\nrequired = true\n",
+            "version = 1\nname = \"note\"\ndescription = \"Notes a word.\"\nkind = \"idempotent\"\n\
+             argv = [\"sh\", \"once.sh\", \"{key}\", \"{word}\"]\noutput = \"text\"\n\
+             [params.word]\ntype = \"string\"\nrequired = true\n",
         );
-        Self { desk }
+        Self { desk, asked: Cell::new(0) }
     }
 
     /// Runs the task under the tracer with this fault.
@@ -114,67 +124,102 @@ impl Bench {
         if events == 0 {
             return;
         }
-        let resumed = self.desk.run(["resume", &session, "--json"]);
+        let mut resumed = self.desk.run(["resume", &session, "--json"]);
         let over = resumed.code == 2 && resumed.err.contains("has ended");
+        if resumed.code == 3 {
+            resumed = self.settle(&session, &resumed, what);
+        }
         assert!(over || resumed.code == 0, "{what}: {}{}", resumed.out, resumed.err);
         let verified = self.desk.run(["journal", "verify", &session]);
         assert_eq!(verified.code, 0, "{what}: {}", verified.out);
         self.compare(&session, what);
     }
 
-    /// No word twice in the ledger; every call that ended well has its word there.
-    fn compare(&self, session: &str, what: &str) {
+    /// What a person does whose session was lost while a program ran: looks into the ledger, and says what is there.
+    fn settle(&self, session: &str, paused: &Ended, what: &str) -> Ended {
+        let outcome: Value = serde_json::from_str(paused.out.lines().last().unwrap_or_default()).expect("JSON");
+        assert_eq!(
+            (&outcome["status"], &outcome["code"]),
+            (&"needs_input".into(), &"TOOL_OUTCOME_UNKNOWN".into()),
+            "{what}"
+        );
+        let reason = outcome["reason"].as_str().expect("a reason");
+        let call = reason.split(['(', ')']).nth(1).expect("the call is named").to_owned();
+        let events = self.lines(session);
+        let proposed = events.iter().flat_map(|line| line["calls"].as_array().cloned().unwrap_or_default());
+        let args =
+            proposed.filter(|known| known["id"] == *call).map(|known| known["args"].to_string()).collect::<String>();
+        let ledger = fs::read_to_string(self.workspace(session).join("ledger.txt")).unwrap_or_default();
+        let happened = ledger.lines().any(|word| args.contains(word));
+        self.asked.set(self.asked.get() + 1);
+        let word = if happened { "done" } else { "repeat" };
+        self.desk.run([
+            "resume",
+            session,
+            "--json",
+            "--unknown",
+            &format!("{call}={word}"),
+            "--note",
+            "I looked",
+            "--by",
+            "dana",
+        ])
+    }
+
+    fn workspace(&self, session: &str) -> PathBuf {
+        self.desk.path("state/sessions").join(session).join("workspace")
+    }
+
+    fn lines(&self, session: &str) -> Vec<Value> {
         let shown = self.desk.run(["show", session, "--json"]);
-        let lines: Vec<Value> = shown.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        let workspace = self.desk.path("state/sessions").join(session).join("workspace");
-        let ledger = fs::read_to_string(workspace.join("ledger.txt")).unwrap_or_default();
-        let mut words: BTreeMap<&str, u32> = BTreeMap::new();
-        ledger.lines().for_each(|word| *words.entry(word).or_default() += 1);
-        assert!(words.values().all(|count| *count == 1), "{what}: an effect happened twice: {words:?}");
-        let arguments = |call: &Value| {
-            let calls = lines
-                .iter()
-                .filter(|line| line["type"] == "proposal")
-                .flat_map(|line| line["calls"].as_array().cloned().unwrap_or_default());
-            calls
-                .into_iter()
-                .find(|proposed| proposed["id"] == *call)
-                .map(|proposed| proposed["args"].to_string())
-                .unwrap_or_default()
-        };
-        for finished in lines.iter().filter(|line| line["type"] == "finished" && line["as"] == "ok") {
-            let arguments = arguments(&finished["call"]);
-            for word in ["one", "two", "three"].iter().filter(|word| arguments.contains(**word)) {
-                assert!(words.contains_key(word), "{what}: `{word}` is finished in the journal and not in the world");
-            }
-        }
+        shown.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    /// Each word once in the ledger, whatever happened on the way: none lost, none twice.
+    fn compare(&self, session: &str, what: &str) {
+        let ledger = fs::read_to_string(self.workspace(session).join("ledger.txt")).unwrap_or_default();
+        let mut words: Vec<&str> = ledger.lines().collect();
+        words.sort_unstable();
+        assert_eq!(words, ["one", "three", "two"], "{what}");
     }
 }
 
-/// Loops until a run meets no fault; the number of faults that were met.
-fn until_none_is_met(fault: impl Fn(u32) -> String, check: impl Fn(&Bench, &Ended, &str)) -> u32 {
+/// What a loop met.
+#[derive(Debug)]
+struct Met {
+    faults: u32,
+    /// How often a person had to say what became of a call.
+    asked: u32,
+}
+
+/// Loops until a run meets no fault.
+fn until_none_is_met(fault: impl Fn(u32) -> String, check: impl Fn(&Bench, &Ended, &str)) -> Met {
+    let mut asked = 0;
     for n in 1..MOST {
         let bench = Bench::new();
         let fault = fault(n);
         let run = bench.run(&fault);
         if !bench.faulted() {
             assert_eq!(run.code, 0, "a run without a fault completes: {}{}", run.out, run.err);
-            return n - 1;
+            return Met { faults: n - 1, asked };
         }
         check(&bench, &run, &fault);
         bench.recover(&fault);
+        asked += bench.asked.get();
     }
     panic!("no run without a fault within {MOST}");
 }
 
-/// Shows R147, R167, R169, I1, I2: killed at any flush.
+/// Shows R129, R147, R167, R169, I1, I2: killed at any flush. A program that may not be repeated is asked about; one that is
+/// given its key again finds out by itself.
 #[test]
 fn killed_at_any_flush() {
     if !tracer_is_here() {
         return;
     }
     let met = until_none_is_met(|n| format!("fdatasync:signal=KILL:when={n}"), |_, _, _| {});
-    assert!(met >= 8, "a run of four turns flushes more often than {met} times");
+    assert!(met.faults >= 8, "a run of four turns flushes more often than {met:?}");
+    assert!(met.asked >= 2, "two programs may not be repeated by themselves: {met:?}");
 }
 
 /// Shows R167, R169: killed at any write to the journal.
@@ -184,7 +229,7 @@ fn killed_at_any_write() {
         return;
     }
     let met = until_none_is_met(|n| format!("pwrite64:signal=KILL:when={n}"), |_, _, _| {});
-    assert!(met >= 30, "a run writes more often than {met} times");
+    assert!(met.faults >= 30, "a run writes more often than {met:?}");
 }
 
 /// A disk that is full for one write, and one that stays full: a clear error, nothing lost, and it goes on when there is
@@ -202,6 +247,6 @@ fn the_disk_is_full_at_any_write() {
                 assert!(run.code == 0 || said, "{fault}: {} {}", run.code, run.err);
             },
         );
-        assert!(met >= 30, "a run writes more often than {met} times");
+        assert!(met.faults >= 30, "a run writes more often than {met:?}");
     }
 }

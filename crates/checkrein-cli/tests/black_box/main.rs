@@ -13,6 +13,7 @@ mod examples;
 mod hook;
 mod kills;
 mod looping;
+mod lost;
 mod network;
 mod past;
 mod pauses;

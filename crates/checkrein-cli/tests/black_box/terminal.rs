@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::support::{Desk, Ended, ended, skipped};
 
 /// Runs the binary with a terminal at both ends; `typed` is what the person types.
-fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option<Ended> {
+pub(crate) fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option<Ended> {
     let mut command = Command::new("script");
     let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_checkrein"));
     command.args(["-qec", &line, "/dev/null"]).env_clear().current_dir(desk.path(""));

@@ -1,22 +1,32 @@
 //! I1: each start cites the last decision before it and has one end. I2: no start without an allow or a used approval.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use checkrein_contract::{Answer, ApprovalId, Body, CallId, Event, SessionOpened, Verdict};
+use checkrein_contract::{Answer, ApprovalId, Body, CallId, CallKind, Event, SessionOpened, Settlement, Verdict};
 
 use super::Problem;
 
-/// I1. A start of a call that was interrupted may be followed by another; an end comes once, and only the last call of a
-/// session that was cut off may lack it.
+/// I1. A start of a call that was interrupted may be followed by another, of one that may not be repeated only after a
+/// person said so; an end comes once, and only the last call of a session that was cut off may lack it.
 pub(super) fn check_starts(_opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
     let mut decided: BTreeMap<&CallId, u64> = BTreeMap::new();
     let mut ended: BTreeMap<&CallId, u64> = BTreeMap::new();
+    let mut once: BTreeSet<&CallId> = BTreeSet::new();
     for event in events {
         match &event.body {
             Body::Decision { call, .. } => {
                 decided.insert(call, event.seq);
             }
-            Body::Started { call, .. } => {
+            Body::Settled { call, settlement: Settlement::Repeat, .. } => {
+                once.remove(call);
+            }
+            Body::Started { call, kind, .. } => {
+                if *kind == CallKind::Once && !once.insert(call) {
+                    return Err(Problem::at(
+                        event,
+                        format!("{call} was started again, and nobody said that it may be"),
+                    ));
+                }
                 if !decided.contains_key(call) {
                     return Err(Problem::at(event, format!("{call} was started without a decision")));
                 }

@@ -1,6 +1,6 @@
 //! The invariants: each holds for real sessions, and each is found broken in a journal that was tampered with.
 
-use checkrein::contract::{Answer, Body, Event, SessionId, Verdict};
+use checkrein::contract::{Answer, Body, Event, SessionId, Settlement, Verdict};
 use checkrein::verify::{Fault, verify_events};
 use serde_json::json;
 
@@ -55,6 +55,18 @@ async fn a_start_without_a_decision_is_found() {
     })
     .await;
     assert_eq!(fault.invariant, "I1", "{fault:?}");
+}
+
+/// Shows I1: a call that may not be repeated was started again, and no person said so.
+#[tokio::test]
+async fn a_start_that_is_repeated_is_found() {
+    let fault = broken(|events| {
+        let at = find(events, |body| matches!(body, Body::Started { .. }));
+        let second = events[at].clone();
+        events.insert(at, second);
+    })
+    .await;
+    assert_eq!((fault.invariant, fault.problem.contains("nobody said that it may be")), ("I1", true), "{fault:?}");
 }
 
 /// Shows I2: a start whose decision was changed to deny, and one without its approval.
@@ -167,7 +179,11 @@ async fn an_approval_used_twice_is_found() {
     let fault = broken(|events| {
         let uses = find(events, |body| matches!(body, Body::Started { approval: Some(_), .. }));
         let second = events[uses].clone();
-        events.insert(uses, second);
+        let Body::Started { call, .. } = &second.body else { panic!("it is a start") };
+        let settlement = Settlement::Repeat;
+        let again = Body::Settled { call: call.clone(), settlement, note: String::new() };
+        events.insert(uses + 1, Event { body: again, ..second.clone() });
+        events.insert(uses + 2, second);
     })
     .await;
     assert_eq!(fault.invariant, "I10", "{fault:?}");
