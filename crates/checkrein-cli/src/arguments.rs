@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use checkrein::contract::NewLimit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// An agent harness: the model proposes, the harness decides, the log remembers.
@@ -119,7 +120,7 @@ pub(crate) struct Run {
     pub(crate) policy: Option<PathBuf>,
     /// A limit, such as steps=10 (also calls, tokens, seconds, usd); may be given several times
     #[arg(long, value_name = "LIMIT=N")]
-    pub(crate) budget: Vec<String>,
+    pub(crate) budget: Vec<NewLimit>,
     /// On whose behalf: person=sam, tenant=acme ...; may be given several times
     #[arg(long = "as", value_name = "NAME=VALUE")]
     pub(crate) identity: Vec<String>,
@@ -149,7 +150,10 @@ pub(crate) struct Resume {
     /// With --unknown: words that the model reads
     #[arg(long, value_name = "TEXT", requires = "unknown", default_value = "", hide_default_value = true)]
     pub(crate) note: String,
-    /// Who answers
+    /// Another limit from now on, such as steps=80; may be given several times
+    #[arg(long, value_name = "LIMIT=N")]
+    pub(crate) budget: Vec<NewLimit>,
+    /// Who answers or sets limits
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
     /// Print JSON lines

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anstream::AutoStream;
 use checkrein::contract::{Digest, Place};
 use checkrein::journal::EventStore;
-use checkrein::{Extensions, Harness, HarnessError, PolicyFiles, StateFolder};
+use checkrein::{Extensions, Harness, HarnessError, PolicyFiles, Prices, StateFolder};
 use etcetera::BaseStrategy as _;
 
 /// The surroundings.
@@ -118,6 +118,7 @@ impl Context {
             store,
             home,
             policies: self.policies()?,
+            prices: Prices::read_from(self.config.as_deref())?,
             environment: env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),

@@ -1,8 +1,11 @@
 //! Budgets: what a session may use, what it has used, and which limit stopped it.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::{Cost, is_amount};
 
 /// The limits of one session. On by default; each is checked before the next request and kept through resume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +24,9 @@ pub struct Budget {
     /// Seconds of wall time while the session is being driven; waiting for a person between processes does not count.
     /// *Guarantee*: no request is sent and no call is started later than this; what runs then is held by its own limit.
     pub seconds: u64,
-    /// United States dollars; absent means no limit. *Guarantee*: none while the price of the model is unknown.
+    /// United States dollars; absent means no limit. *Guarantee*: no request is sent whose estimated input and whose
+    /// answer's ceiling, at the model's price, are not covered by what is left; the overshoot is at most the error of one
+    /// estimate, plus the one last request. A session with this limit does not begin while nobody knows the price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
 }
@@ -30,6 +35,62 @@ impl Default for Budget {
     fn default() -> Self {
         // The numbers of `task.toml`: enough for an ordinary repair, small enough that a loop ends within minutes.
         Self { steps: 40, calls: 100, tokens: 200_000, seconds: 600, usd: None }
+    }
+}
+
+impl fmt::Display for Budget {
+    /// `40 steps, 100 calls, 200000 tokens, 600 seconds, $2`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { steps, calls, tokens, seconds, usd } = self;
+        write!(f, "{steps} steps, {calls} calls, {tokens} tokens, {seconds} seconds")?;
+        usd.map_or(Ok(()), |usd| write!(f, ", ${usd}"))
+    }
+}
+
+/// One limit that a person sets, written `steps=10`; also `calls`, `tokens`, `seconds`, `usd`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NewLimit {
+    /// Proposals.
+    Steps(u32),
+    /// Tool calls.
+    Calls(u32),
+    /// Tokens.
+    Tokens(u64),
+    /// Seconds.
+    Seconds(u64),
+    /// US dollars.
+    Usd(f64),
+}
+
+impl NewLimit {
+    /// Sets it; the other limits stay.
+    pub fn set(self, budget: &mut Budget) {
+        match self {
+            Self::Steps(steps) => budget.steps = steps,
+            Self::Calls(calls) => budget.calls = calls,
+            Self::Tokens(tokens) => budget.tokens = tokens,
+            Self::Seconds(seconds) => budget.seconds = seconds,
+            Self::Usd(usd) => budget.usd = Some(usd),
+        }
+    }
+}
+
+impl FromStr for NewLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write one of steps, calls, tokens, seconds, usd = a number".to_owned();
+        let (name, number) = text.split_once('=').ok_or_else(wrong)?;
+        let small = || number.parse().map_err(|_| wrong());
+        let large = || number.parse().map_err(|_| wrong());
+        match name {
+            "steps" => small().map(Self::Steps),
+            "calls" => small().map(Self::Calls),
+            "tokens" => large().map(Self::Tokens),
+            "seconds" => large().map(Self::Seconds),
+            "usd" => number.parse().ok().filter(|usd| is_amount(*usd)).map(Self::Usd).ok_or_else(wrong),
+            _ => Err(wrong()),
+        }
     }
 }
 
@@ -72,6 +133,9 @@ pub struct Spend {
     pub usage: Usage,
     /// Milliseconds driven.
     pub driven_ms: u64,
+    /// Money.
+    #[serde(default, skip_serializing_if = "Cost::is_nothing")]
+    pub cost: Cost,
 }
 
 impl Spend {
@@ -81,6 +145,7 @@ impl Spend {
         self.calls = self.calls.saturating_add(other.calls);
         self.requests = self.requests.saturating_add(other.requests);
         self.usage.add(other.usage);
+        self.cost.add(other.cost);
     }
 }
 

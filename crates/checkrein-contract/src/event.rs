@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalId, ApprovalRequest, CallId, CallKind, Code, Decision, Digest, Facts, Limit, SessionId,
+    Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Decision, Digest, Facts, Limit, SessionId,
     SessionOpened, Spend, Stop, Usage,
 };
 
@@ -122,6 +122,10 @@ pub enum Body {
         reason: String,
         /// It will be tried again.
         retry: bool,
+        /// What it is charged with: the request, and as much of the reply as had come. Absent in older journals: then
+        /// the request alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
     },
     /// The model's reply, parsed.
     Proposal {
@@ -210,6 +214,11 @@ pub enum Body {
         /// What was newly left out.
         results: Vec<TrimmedResult>,
     },
+    /// A person set other limits. A session that a limit ended goes on with these.
+    Budget {
+        /// All limits that hold from now on; what was used before counts against them.
+        budget: Budget,
+    },
     /// The session stops, for good or until somebody answers.
     Stop(Stop),
 }
@@ -233,6 +242,7 @@ impl Body {
             Self::Settled { .. } => "settled",
             Self::Finished(_) => "finished",
             Self::Trim { .. } => "trim",
+            Self::Budget { .. } => "budget",
             Self::Stop(_) => "stop",
         }
     }

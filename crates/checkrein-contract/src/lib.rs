@@ -19,6 +19,7 @@ mod event;
 mod fact;
 mod ids;
 mod message;
+mod money;
 mod opened;
 mod outcome;
 mod ports;
@@ -26,7 +27,7 @@ mod secret;
 mod steering;
 
 pub use approval::{Answer, ApprovalRequest, ApprovalState};
-pub use budget::{Budget, Limit, Spend, Usage};
+pub use budget::{Budget, Limit, NewLimit, Spend, Usage};
 pub use call::{Call, CallKind, Identity, PathStyle, Place};
 pub use canonical::{canonical_bytes, canonical_string, digest_json};
 pub use code::Code;
@@ -40,6 +41,7 @@ pub use event::{
 pub use fact::{Answered, Facts, Finding, Question, Remotes};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
+pub use money::{Cost, Price, is_amount, nano_usd};
 pub use opened::{Check, OnAsk, Parent, PolicySource, SessionOpened, Skill, StopOn};
 pub use outcome::{Outcome, Status, Stop};
 pub use ports::{

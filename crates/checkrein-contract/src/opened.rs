@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Budget, CallId, Digest, Identity, Layer, Place, SessionId, ToolSpec};
+use crate::{Budget, CallId, Digest, Identity, Layer, Place, Price, SessionId, ToolSpec};
 
 /// Everything in force when a session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ pub struct SessionOpened {
     pub identity: Identity,
     /// Limits.
     pub budget: Budget,
+    /// What the model costs, where somebody knows; see [`SessionOpened::price`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
     /// What an *ask* does.
     pub on_ask: OnAsk,
     /// What ends the run instead of being told to the model.
@@ -74,6 +77,12 @@ impl SessionOpened {
     /// through runs elsewhere.
     pub fn is_watched(&self) -> bool {
         self.model.starts_with("hook:")
+    }
+
+    /// What the model costs. A script costs nothing where no price is named, nor does what another agent pays for.
+    pub fn price(&self) -> Option<Price> {
+        let free = self.is_watched() || self.model.starts_with("script:");
+        self.price.or(free.then_some(Price::NOTHING))
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalId, Citation, Code, Digest, Limit, SessionId, Usage};
+use crate::{ApprovalId, Citation, Code, Cost, Digest, Limit, SessionId, Usage};
 
 /// The stop states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ impl Status {
         }
     }
 
-    /// Whether `resume` may go on from here.
+    /// Whether `resume` may go on from here. After a spent budget only with a larger one, which a person gives.
     pub fn can_resume(self) -> bool {
         matches!(self, Self::NeedsApproval | Self::NeedsInput | Self::Cancelled)
     }
@@ -103,6 +103,9 @@ pub struct Outcome {
     pub steps: u32,
     /// Tokens.
     pub usage: Usage,
+    /// Money; absent where nothing was spent.
+    #[serde(default, skip_serializing_if = "Cost::is_nothing")]
+    pub cost: Cost,
     /// Approvals that still wait.
     pub approvals: Vec<ApprovalId>,
     /// The folder the session worked in.

@@ -49,6 +49,7 @@ fn left_out(body: &Body) -> &'static [&'static str] {
         | Body::Hook(_)
         | Body::Settled { .. }
         | Body::Trim { .. }
+        | Body::Budget { .. }
         | Body::Stop(_) => &[],
     }
 }

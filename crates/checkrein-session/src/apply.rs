@@ -11,6 +11,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::batch::{Batch, Ended};
+use crate::budget::Reserved;
 use crate::state::{Phase, State};
 
 /// An event that does not follow from those before it.
@@ -38,7 +39,11 @@ impl State {
         // What a person does between two processes is not time that the session was driven.
         let waited = matches!(
             event.body,
-            Body::Resumed { .. } | Body::Approval { .. } | Body::Input { .. } | Body::Settled { .. }
+            Body::Resumed { .. }
+                | Body::Approval { .. }
+                | Body::Input { .. }
+                | Body::Settled { .. }
+                | Body::Budget { .. }
         );
         if !waited {
             self.spend.driven_ms = self.spend.driven_ms.saturating_add(event.at.saturating_sub(self.last_at));
@@ -52,8 +57,13 @@ impl State {
             Body::Session(_) => Err("a session begins once".to_owned()),
             Body::Resumed { .. } => self.resumed(),
             Body::Input { call, text } => self.input(call.as_ref(), text),
-            Body::Request { turn, attempt, estimate, last, .. } => self.requested(*turn, *attempt, *estimate, *last),
-            Body::RequestFailed { retry, code, reason, .. } => self.request_failed(*retry, *code, reason),
+            Body::Request { turn, attempt, estimate, max_output, last, .. } => {
+                let reserved = Reserved { input: *estimate, output: u64::from(*max_output) };
+                self.requested(*turn, *attempt, reserved, *last)
+            }
+            Body::RequestFailed { retry, code, reason, usage, .. } => {
+                self.request_failed(*retry, *code, reason, *usage)
+            }
             Body::Proposal { kind, text, calls, usage, provider, defect, .. } => {
                 self.proposed(*kind, text, calls, *usage, provider, *defect)
             }
@@ -83,6 +93,10 @@ impl State {
                 self.trimmed.extend(results.iter().map(|result| result.call.clone()));
                 Ok(())
             }
+            Body::Budget { budget } => {
+                self.set_budget(budget);
+                Ok(())
+            }
             Body::Stop(stop) => self.stopped(stop),
         }
     }
@@ -96,7 +110,7 @@ impl State {
     }
 
     fn resumed(&mut self) -> Result<(), String> {
-        self.charge_lost_request();
+        self.settle_lost();
         if self.phase == Phase::Waiting {
             self.phase = Phase::Ready;
         }
@@ -117,23 +131,25 @@ impl State {
         Ok(())
     }
 
-    fn requested(&mut self, turn: u32, attempt: u32, estimate: u64, last: Option<Limit>) -> Result<(), String> {
+    fn requested(&mut self, turn: u32, attempt: u32, reserved: Reserved, last: Option<Limit>) -> Result<(), String> {
         if !matches!(self.phase, Phase::Ready | Phase::Waiting) {
             return Err("a request while calls are on their way".to_owned());
         }
-        self.charge_lost_request();
+        self.settle_lost();
         self.turn = turn;
         self.attempt = attempt;
         self.spend.requests += 1;
-        self.open_request = Some(estimate);
+        self.reserved = Some(reserved);
         self.requested_upto = self.history.messages().len();
         self.last = last;
         self.phase = Phase::Waiting;
         Ok(())
     }
 
-    fn request_failed(&mut self, retry: bool, code: Code, reason: &str) -> Result<(), String> {
-        self.charge_lost_request();
+    fn request_failed(&mut self, retry: bool, code: Code, reason: &str, usage: Option<Usage>) -> Result<(), String> {
+        if let Some(reserved) = self.reserved {
+            self.settle(usage.unwrap_or(Usage { input: reserved.input, output: 0, estimated: true }));
+        }
         if !retry && self.last.is_none() {
             self.phase = Phase::Ending(Stop {
                 status: checkrein_contract::Status::Failed,
@@ -160,9 +176,8 @@ impl State {
         if self.phase != Phase::Waiting && !(self.phase == Phase::Ready && self.opened.is_watched()) {
             return Err("a reply without a request".to_owned());
         }
-        self.open_request = None;
+        self.settle(usage);
         self.attempt = 0;
-        self.spend.usage.add(usage);
         self.provider = provider.clone();
         let parts = calls.iter().map(|call| ToolCallPart {
             id: call.id.clone(),
@@ -309,7 +324,7 @@ impl State {
         if self.stop.is_some() {
             return Err("the session has stopped already".to_owned());
         }
-        self.charge_lost_request();
+        self.settle_lost();
         if self.phase == Phase::Waiting {
             self.phase = Phase::Ready;
         }

@@ -25,6 +25,7 @@ impl State {
             tool_runs: self.tool_runs.clone(),
             steps: self.spend.steps,
             usage: self.spend.usage,
+            cost: self.spend.cost,
             approvals: waiting.map(|approval| approval.request().id.clone()).collect(),
             workspace: self.opened.place.root.clone(),
             journal_head,

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use checkrein_contract::{
-    ApprovalId, CallId, Citation, Digest, Event, Limit, Message, Place, ProposedCall, SessionId, SessionOpened, Spend,
-    Stop, Verdict,
+    ApprovalId, Budget, CallId, Citation, Digest, Event, Limit, Message, Place, ProposedCall, SessionId, SessionOpened,
+    Spend, Stop, Verdict,
 };
 use checkrein_gate::RecordedApproval;
 use serde_json::Value;
 
 use crate::apply::ApplyError;
 use crate::batch::Batch;
+use crate::budget::Reserved;
 use crate::history::History;
 
 /// The state. Made by [`State::open`], changed by [`State::apply`] and by nothing else.
@@ -25,7 +26,8 @@ pub struct State {
     pub(crate) attempt: u32,
     pub(crate) history: History,
     pub(crate) requested_upto: usize,
-    pub(crate) open_request: Option<u64>,
+    pub(crate) reserved: Option<Reserved>,
+    pub(crate) budget: Budget,
     pub(crate) spend: Spend,
     pub(crate) loaded: BTreeSet<String>,
     pub(crate) hidden: BTreeMap<String, Vec<String>>,
@@ -89,7 +91,8 @@ impl State {
             attempt: 0,
             history,
             requested_upto: 0,
-            open_request: None,
+            reserved: None,
+            budget: opened.budget.clone(),
             spend: Spend::default(),
             loaded: BTreeSet::new(),
             hidden,

@@ -28,6 +28,9 @@ use crate::observer::Asker;
 
 pub(crate) use ask::APPROVAL_MS;
 
+/// Why what was on its way did not come to its end.
+const INTERRUPTED: &str = "a person interrupted the run";
+
 /// A session that can be driven.
 pub struct Session {
     pub(crate) home: StateFolder,
@@ -118,7 +121,7 @@ impl Session {
         for end in close_unstarted(&self.log.state) {
             self.log.record(Actor::Code, Body::Finished(Box::new(end)))?;
         }
-        let reason = "a person interrupted the run".to_owned();
+        let reason = INTERRUPTED.to_owned();
         self.stop(Stop { status: Status::Cancelled, code: Code::Interrupted, reason, limit: None })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use checkrein_contract::{Code, Status};
+use checkrein_contract::{Code, Limit, Status};
 use checkrein_gate::{RecordFailure, RegistryError};
 use checkrein_journal::JournalError;
 use checkrein_session::ApplyError;
@@ -62,6 +62,17 @@ pub enum HarnessError {
         /// How it ended.
         status: Status,
     },
+    /// A limit ended the session.
+    #[error(
+        "session {session}: the budget for {limit} is spent; go on with a larger one: `checkrein resume {session} --budget \
+         {limit}=N`"
+    )]
+    Spent {
+        /// The session.
+        session: String,
+        /// The limit.
+        limit: Limit,
+    },
     /// Another process drives the session.
     #[error("session {session} is being driven by another process; wait for it to end, or end it")]
     Busy {
@@ -93,6 +104,7 @@ impl HarnessError {
             | Self::Task(_)
             | Self::Registry(_)
             | Self::NotFound(_)
+            | Self::Spent { .. }
             | Self::Over { .. } => 2,
             Self::Journal(error) => {
                 if matches!(error, JournalError::NoSession { .. } | JournalError::Ambiguous { .. }) { 2 } else { 1 }

@@ -135,6 +135,7 @@ impl Watch<'_> {
             policy_digest: Digest::of(b""),
             identity: Identity::default(),
             budget: Budget::default(),
+            price: None,
             on_ask: OnAsk::Deny,
             stop_on: Vec::new(),
             verify: Vec::new(),

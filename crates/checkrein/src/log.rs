@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use checkrein_contract::{Actor, Body, EVENT_VERSION, Event, SessionId, SessionOpened};
+use checkrein_contract::{Actor, Body, Budget, EVENT_VERSION, Event, SessionId, SessionOpened};
 use checkrein_gate::{Clock, RecordFailure, Recorder};
 use checkrein_journal::{EventStore, Head, SessionMeta};
 use checkrein_session::{State, recover};
@@ -56,14 +56,20 @@ impl SessionLog {
         Ok(Self { state, observer, store, clock, session, began_ms, head, pending: Vec::new() })
     }
 
-    /// Takes a session up again after another process, with an end for every call of which nobody knows more.
+    /// Takes a session up again after another process, with an end for every call of which nobody knows more; under
+    /// other limits, where a person set some.
     pub(crate) fn resume(
         store: Arc<dyn EventStore>,
         clock: Arc<dyn Clock>,
         observer: Box<dyn Observer>,
         session: SessionId,
+        budget: Option<(Actor, Budget)>,
     ) -> Result<Self, HarnessError> {
         let mut log = Self::load(store, clock, observer, session)?;
+        // Before anything else: a session that a limit ended is taken up under a larger one, or not at all.
+        if let Some((by, budget)) = budget {
+            log.record(by, Body::Budget { budget })?;
+        }
         log.record(Actor::Code, Body::Resumed { harness: env!("CARGO_PKG_VERSION").to_owned() })?;
         for end in recover(&log.state) {
             log.record(Actor::Code, Body::Finished(Box::new(end)))?;

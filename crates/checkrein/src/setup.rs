@@ -1,15 +1,17 @@
 //! From a task to a session that can be driven, and from a journal back to one.
 
+mod resume;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_contract::{
-    Actor, Body, ContextPolicy, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
+    Budget, ContextPolicy, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
     secrets_named,
 };
 use checkrein_facts::HostFacts;
-use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Recorder, Registry, Sandbox};
+use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Registry, Sandbox};
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
 use checkrein_sandbox::{Confined, Environment, Settings, Unconfined};
@@ -17,14 +19,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::SystemClock;
 use crate::defaults;
-use crate::driver::{Session, delegate};
+use crate::driver::Session;
 use crate::home::{FolderSpill, StateFolder, Taken};
 use crate::log::SessionLog;
 use crate::observer::{Asker, Observer};
 use crate::policies::{PolicyFiles, check_tool_names};
 use crate::policy_folder::models_of;
-use crate::task::{Task, WorkspaceMode, from_folder};
+use crate::prices::Prices;
+use crate::task::{Task, WorkspaceMode};
 use crate::{HarnessError, retention, workspace};
+
+pub use resume::ResumeOptions;
 
 /// Ceiling of one reply, tokens. Room for a whole file in one `write`, small enough that a runaway reply ends.
 const MAX_OUTPUT_TOKENS: u32 = 8_192;
@@ -49,6 +54,8 @@ pub struct Harness {
     pub person_home: PathBuf,
     /// The folder the person stands in.
     pub folder: PathBuf,
+    /// What models cost, as far as the person says.
+    pub prices: Prices,
     /// What a host adds of its own.
     pub extensions: Extensions,
 }
@@ -119,6 +126,7 @@ impl Harness {
         let unconfined_by = options.unconfined.then(|| "--unconfined".to_owned());
         let environment = self.environment(task)?;
         let sandbox = self.sandbox(environment, unconfined_by.is_some());
+        let price = task.price.or_else(|| self.prices.of(&model));
         let opened = SessionOpened {
             session: session.clone(),
             harness: env!("CARGO_PKG_VERSION").to_owned(),
@@ -136,6 +144,7 @@ impl Harness {
             policy_digest: policy.digest().clone(),
             identity: task.identity.clone(),
             budget: task.budget.clone(),
+            price,
             on_ask: options.on_ask.or(task.on_ask).unwrap_or(OnAsk::Pause),
             stop_on: task.stop_on.clone(),
             verify: task.verify.clone(),
@@ -146,74 +155,12 @@ impl Harness {
             confinement_required: task.confinement_required,
             variables,
         };
+        money_can_be_held(&opened, &opened.budget)?;
         let taken = self.home.take(&session)?;
         retention::tidy(self.home.path(), std::time::SystemTime::now());
         self.make_workspace(task, &session)?;
         let clock = clock_for(&*provider);
         let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, opened)?;
-        Ok(session_of(Parts {
-            home: self.home.clone(),
-            log,
-            registry,
-            policy,
-            hooks: self.extensions.hooks.clone(),
-            guards: self.guards(),
-            sandbox,
-            provider,
-            context,
-            clock,
-            taken,
-            asker: front.asker,
-        }))
-    }
-
-    /// Takes a session up again from its journal.
-    ///
-    /// # Errors
-    /// [`HarnessError::Over`] when it has ended for good; others when what it needs is gone or changed.
-    pub fn resume(
-        &self,
-        session: &SessionId,
-        answer: Option<(String, String)>,
-        front: Front,
-    ) -> Result<Session, HarnessError> {
-        let taken = self.home.take(session)?;
-        let events = self.store.read(session, 1)?;
-        let state = checkrein_session::State::fold(&events)?;
-        let opened = state.opened().clone();
-        if let Some(stop) = state.stop().filter(|stop| !stop.status.can_resume()) {
-            return Err(HarnessError::Over { session: session.to_string(), status: stop.status });
-        }
-        let folder = opened.folder.clone().map(PathBuf::from);
-        let task = match &folder {
-            Some(folder) => from_folder(folder)?,
-            None => crate::task::from_words(&opened.prompt, Path::new(&opened.place.root))?,
-        };
-        let mut registry = self.registry(&task)?;
-        if opened.parent.is_some() {
-            registry = delegate::scoped(&registry, &opened.tools);
-        }
-        let changed: Vec<_> = changed_tools(&opened, &registry.specs());
-        if !changed.is_empty() {
-            let message =
-                format!("the tools of this session changed since it began: {}; start anew", changed.join(", "));
-            return Err(HarnessError::Task(message));
-        }
-        let provider = self.provider(&opened.model, folder.as_deref().unwrap_or(&self.folder))?;
-        let provider =
-            opened.parent.as_ref().map_or(Arc::clone(&provider), |parent| delegate::of(&provider, parent.number));
-        let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
-        let context = context_of(&opened)?;
-        let clock = clock_for(&*provider);
-        let mut log = SessionLog::resume(Arc::clone(&self.store), Arc::clone(&clock), front.observer, session.clone())?;
-        if let Some((person, text)) = answer {
-            let Some(call) = log.state.waiting_for_input() else {
-                return Err(HarnessError::Task("this session waits for no answer".to_owned()));
-            };
-            let text = checkrein_gate::redact_text(&text).into_owned();
-            log.record(Actor::Person(person), Body::Input { call: Some(call), text })?;
-        }
-        let sandbox = self.sandbox(self.environment(&task)?, opened.unconfined_by.is_some());
         Ok(session_of(Parts {
             home: self.home.clone(),
             log,
@@ -415,6 +362,18 @@ pub(crate) fn load_policy(
     Ok(Arc::new(Policy::load(sources, &values)?))
 }
 
+/// A limit of money over what nobody knows the price of holds nothing.
+fn money_can_be_held(opened: &SessionOpened, budget: &Budget) -> Result<(), HarnessError> {
+    match (budget.usd, opened.price()) {
+        (Some(_), None) => Err(HarnessError::Task(format!(
+            "the budget has a limit in dollars, and nobody knows what `{}` costs: name it in `[price]` of task.toml or in \
+             your prices.toml (input and output, US dollars per million tokens), or leave `usd` out",
+            opened.model
+        ))),
+        _ => Ok(()),
+    }
+}
+
 fn clock_for(provider: &dyn Provider) -> Arc<dyn Clock> {
     let clock = SystemClock::new();
     if provider.virtual_time() { Arc::new(clock.with_virtual_waits()) } else { Arc::new(clock) }
@@ -426,15 +385,6 @@ fn absolute_script(model: &str, folder: Option<&Path>) -> String {
         (Some(file), Some(folder)) if !Path::new(file).is_absolute() => format!("script:{}", shown(&folder.join(file))),
         _ => model.to_owned(),
     }
-}
-
-fn changed_tools(opened: &SessionOpened, now: &[checkrein_contract::ToolSpec]) -> Vec<String> {
-    let before = &opened.tools;
-    let mut changed: Vec<String> =
-        before.iter().filter(|spec| !now.contains(spec)).map(|spec| format!("`{}`", spec.name)).collect();
-    let added = now.iter().filter(|spec| !before.iter().any(|old| old.name == spec.name));
-    changed.extend(added.map(|spec| format!("`{}` (new)", spec.name)));
-    changed
 }
 
 fn system(task: &Task) -> String {

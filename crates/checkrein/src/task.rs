@@ -6,7 +6,7 @@ mod load;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use checkrein_contract::{Budget, Check, Identity, OnAsk, PolicySource, Skill, StopOn};
+use checkrein_contract::{Budget, Check, Identity, OnAsk, PolicySource, Price, Skill, StopOn};
 use checkrein_policy::Manifest;
 use serde_json::Value;
 
@@ -53,6 +53,8 @@ pub struct Task {
     pub identity: Identity,
     /// Limits.
     pub budget: Budget,
+    /// What its model costs, where the task says.
+    pub price: Option<Price>,
     /// What must hold before `completed`.
     pub verify: Vec<Check>,
     /// What can not be confined is refused, not asked about.

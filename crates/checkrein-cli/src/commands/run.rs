@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use checkrein::contract::{Budget, CallId, Event, OnAsk, Outcome, Settlement};
-use checkrein::{Asker, Front, HarnessError, RunOptions, Session, Task, task};
+use checkrein::contract::{CallId, Event, OnAsk, Outcome, Settlement};
+use checkrein::{Asker, Front, HarnessError, ResumeOptions, RunOptions, Session, task};
 
 use super::usage;
 use crate::arguments::{Resume, Run};
@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError
         }
         None => task::from_words(&words, context.folder())?,
     };
-    limits(&mut task, &arguments.budget)?;
+    arguments.budget.iter().for_each(|limit| limit.set(&mut task.budget));
     for pair in &arguments.identity {
         let (name, value) = pair.split_once('=').ok_or_else(|| usage(format!("--as {pair}: write NAME=VALUE")))?;
         task.identity.0.insert(name.to_owned(), value.to_owned());
@@ -53,9 +53,10 @@ pub(super) fn resume(arguments: &Resume, context: &Context) -> Result<u8, Harnes
     let id = harness.store.find(&arguments.session)?;
     let person = arguments.by.clone().unwrap_or_else(|| context.person.clone());
     let settled = arguments.unknown.iter().map(|word| settlement(word)).collect::<Result<Vec<_>, _>>()?;
-    let answer = arguments.answer.clone().map(|text| (person.clone(), text));
+    let options =
+        ResumeOptions { person: person.clone(), answer: arguments.answer.clone(), limits: arguments.budget.clone() };
     let events = harness.store.read(&id, 1)?;
-    let mut session = harness.resume(&id, answer, front(context, arguments.json, &events))?;
+    let mut session = harness.resume(&id, &options, front(context, arguments.json, &events))?;
     session.settle(&person, &settled, &arguments.note)?;
     finish(session, context, arguments.json)
 }
@@ -108,21 +109,4 @@ fn drive(session: &mut Session) -> Result<Outcome, HarnessError> {
             () = interrupts => Err(HarnessError::Interrupted),
         }
     })?
-}
-
-fn limits(task: &mut Task, given: &[String]) -> Result<(), HarnessError> {
-    for pair in given {
-        let wrong = || usage(format!("--budget {pair}: write one of steps, calls, tokens, seconds, usd = a number"));
-        let (name, number) = pair.split_once('=').ok_or_else(wrong)?;
-        let Budget { steps, calls, tokens, seconds, usd } = &mut task.budget;
-        match name {
-            "steps" => *steps = number.parse().map_err(|_| wrong())?,
-            "calls" => *calls = number.parse().map_err(|_| wrong())?,
-            "tokens" => *tokens = number.parse().map_err(|_| wrong())?,
-            "seconds" => *seconds = number.parse().map_err(|_| wrong())?,
-            "usd" => *usd = Some(number.parse().map_err(|_| wrong())?),
-            _ => return Err(wrong()),
-        }
-    }
-    Ok(())
 }

@@ -28,6 +28,11 @@ pub(crate) fn closing(out: &mut dyn Write, outcome: &Outcome, state: &State, too
         "tokens",
         format!("{} in, {} out{estimated}", grouped(outcome.usage.input), grouped(outcome.usage.output)),
     ));
+    if outcome.cost.unpriced {
+        rows.push(("cost", format!("{} (no price is known for {})", outcome.cost, printable(&state.opened().model))));
+    } else if !outcome.cost.is_nothing() {
+        rows.push(("cost", outcome.cost.to_string()));
+    }
     rows.push(("time", format!("{:.1} s", took.as_secs_f64())));
     if state.rounds() > 0 {
         let checks = state.opened().verify.len();
@@ -67,9 +72,11 @@ fn next(outcome: &Outcome, state: &State, program: &str) -> Vec<String> {
         }
         Status::NeedsInput => vec![format!("{program} resume {session} --answer \"...\"")],
         Status::Cancelled => vec![format!("{program} resume {session}")],
-        Status::Completed | Status::Blocked | Status::BudgetExhausted | Status::Failed => {
-            vec![format!("{program} show {session}")]
+        Status::BudgetExhausted => {
+            let larger = outcome.limit.map(|limit| format!("{program} resume {session} --budget {limit}=N"));
+            larger.into_iter().chain([format!("{program} show {session}")]).collect()
         }
+        Status::Completed | Status::Blocked | Status::Failed => vec![format!("{program} show {session}")],
     }
 }
 

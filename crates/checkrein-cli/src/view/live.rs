@@ -278,14 +278,18 @@ impl Observer for Live {
                     "{YELLOW}the budget for {limit} is spent{YELLOW:#}; the model is asked for a last answer"
                 ));
             }
-            // The last failure is the reason that the stop gives.
-            Body::RequestFailed { reason, retry: true, .. } => {
+            // The last failure is the reason that the stop gives, and so is an interruption.
+            Body::RequestFailed { reason, retry: true, code, .. } if *code != Code::Interrupted => {
                 self.line(&format!(
                     "  {YELLOW}the model could not answer{YELLOW:#}: {}; trying again",
                     printable(reason)
                 ));
             }
             Body::Settled { call, settlement, note } => self.settled(&event.by, call, *settlement, note),
+            Body::Budget { budget } => {
+                let by = printable(&event.by.to_string());
+                self.line(&format!("  {by} set the budget: {budget}"));
+            }
             Body::Resumed { .. } => self.line(&format!("{DIM}resumed{DIM:#}")),
             Body::Input { text, .. } => {
                 self.line(&format!("    {} answers: {}", printable(&event.by.to_string()), printable(text)));

@@ -12,6 +12,7 @@ mod doctor;
 mod examples;
 mod hook;
 mod kills;
+mod ledger;
 mod looping;
 mod lost;
 mod network;

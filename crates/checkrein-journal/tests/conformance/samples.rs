@@ -121,6 +121,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         policy: vec![policy],
         identity: Identity([("customer".to_owned(), "c-17".to_owned())].into()),
         budget: Budget::default(),
+        price: None,
         on_ask: OnAsk::Pause,
         stop_on: vec![StopOn::Deny],
         verify: vec![Check::File { file: "a.txt".to_owned(), contains: "x".to_owned() }],
@@ -150,6 +151,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         code: Code::ProviderFailed,
         reason: "429: too many requests".to_owned(),
         retry: true,
+        usage: Some(Usage { input: 900, output: 0, estimated: true }),
     };
     vec![(Actor::Code, Body::Session(Box::new(opened))), (Actor::Code, request), (Actor::Code, failed)]
 }

@@ -130,7 +130,7 @@ impl Session {
         let taken = self.home.take(&session)?;
         let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
         let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
-        let log = SessionLog::resume(store, clock, Box::new(Unobserved), session)?;
+        let log = SessionLog::resume(store, clock, Box::new(Unobserved), session, None)?;
         self.child(log, policy, taken)
     }
 

@@ -1,10 +1,10 @@
 //! One request to the model: planned, recorded, sent; its reply recorded as a proposal.
 
-use checkrein_contract::{Actor, Body, Delta, ModelReply, ProviderError, Usage, estimate_text};
+use checkrein_contract::{Actor, Body, Code, Delta, ModelReply, ProviderError, Usage, estimate_text};
 use checkrein_gate::{Recorder, RedactingStream};
 use checkrein_session::{Plan, group_calls, proposal};
 
-use super::Session;
+use super::{INTERRUPTED, Session};
 use crate::HarnessError;
 
 /// Attempts at one request.
@@ -42,19 +42,29 @@ impl Session {
         if let Some(provider) = self.retry.take() {
             plan.request.provider = provider;
         }
-        match self.send(&plan).await {
+        let (reply, came) = self.send(&plan).await;
+        let lost = Usage { input: plan.estimate, output: came, estimated: true };
+        match reply {
             Some(Ok(reply)) => self.replied(turn, &plan, &reply).await,
-            Some(Err(error)) => self.failed(turn, attempt, error).await,
-            // Cancelled while waiting: the drive loop closes the session.
-            None => Ok(()),
+            Some(Err(error)) => self.failed(turn, attempt, error, lost).await,
+            // Cancelled while waiting; the drive loop closes the session.
+            None => {
+                let (code, reason) = (Code::Interrupted, INTERRUPTED.to_owned());
+                self.log
+                    .record(Actor::Code, Body::RequestFailed { turn, code, reason, retry: true, usage: Some(lost) })?;
+                Ok(())
+            }
         }
     }
 
-    async fn send(&mut self, plan: &Plan) -> Option<Result<ModelReply, ProviderError>> {
+    /// Sends the request. Beside the reply, how much of it was seen to come, estimated in tokens.
+    async fn send(&mut self, plan: &Plan) -> (Option<Result<ModelReply, ProviderError>>, u64) {
         let mut stream = RedactingStream::default();
         let observer = &mut self.log.observer;
+        let mut came = 0_u64;
         let mut on_delta = |delta: Delta<'_>| match delta {
             Delta::Text(piece) => {
+                came = came.saturating_add(estimate_text(piece));
                 let shown = stream.push(piece);
                 if !shown.is_empty() {
                     observer.text(&shown);
@@ -79,7 +89,7 @@ impl Session {
             }
             Some(Err(_)) | None => self.log.observer.void(),
         }
-        reply
+        (reply, came)
     }
 
     async fn replied(&mut self, turn: u32, plan: &Plan, reply: &ModelReply) -> Result<(), HarnessError> {
@@ -101,10 +111,17 @@ impl Session {
         Ok(())
     }
 
-    async fn failed(&mut self, turn: u32, attempt: u32, error: ProviderError) -> Result<(), HarnessError> {
+    async fn failed(
+        &mut self,
+        turn: u32,
+        attempt: u32,
+        error: ProviderError,
+        usage: Usage,
+    ) -> Result<(), HarnessError> {
         let retry = error.can_retry() && attempt < MAX_ATTEMPTS;
         let code = error.code();
-        self.log.record(Actor::Code, Body::RequestFailed { turn, code, reason: error.message, retry })?;
+        let reason = error.message;
+        self.log.record(Actor::Code, Body::RequestFailed { turn, code, reason, retry, usage: Some(usage) })?;
         if retry {
             self.retry = Some(error.provider);
             let backoff = FIRST_WAIT_MS.saturating_mul(1 << (attempt - 1));

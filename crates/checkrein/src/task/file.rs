@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use checkrein_contract::{Budget, Check, StopOn};
+use checkrein_contract::{Budget, Check, Price, StopOn};
 use checkrein_toml::{FileError, Source, Spanned};
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,7 +35,8 @@ pub(super) struct TaskFile {
     #[serde(default)]
     pub(super) identity: BTreeMap<String, String>,
     #[serde(default)]
-    pub(super) budget: Budget,
+    pub(super) budget: Option<Spanned<Budget>>,
+    pub(super) price: Option<Spanned<Price>>,
     #[serde(default)]
     pub(super) verify: Vec<Spanned<CheckFile>>,
     pub(super) context: Option<Spanned<BTreeMap<String, Value>>>,

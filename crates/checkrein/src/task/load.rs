@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use checkrein_contract::{Budget, Identity, Layer, OnAsk, PolicySource, Skill, is_secret_name, secrets_named};
+use checkrein_contract::{
+    Budget, Identity, Layer, OnAsk, PolicySource, Skill, is_amount, is_secret_name, secrets_named,
+};
 use checkrein_policy::{Manifest, is_variable};
 use checkrein_toml::{FileError, Source, Spanned};
 use serde_json::{Map, Value};
@@ -12,6 +14,7 @@ use serde_json::{Map, Value};
 use super::file::TaskFile;
 use super::{NamedTool, Task, WorkspaceMode};
 use crate::HarnessError;
+use crate::prices::sound;
 
 /// Variables that decide which programs run, or run something by themselves: what a rule says of a program would be said
 /// of another one.
@@ -102,6 +105,7 @@ pub fn from_words(words: &str, project: &Path) -> Result<Task, HarnessError> {
         secrets: Vec::new(),
         identity: Identity::default(),
         budget: Budget::default(),
+        price: None,
         verify: Vec::new(),
         confinement_required: false,
         context: ("keep_everything".to_owned(), Value::Object(Map::new())),
@@ -169,7 +173,8 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
         env: loader.env(file.env)?,
         secrets: loader.secrets(file.secrets)?,
         identity: Identity(file.identity),
-        budget: file.budget,
+        budget: budget(source, file.budget)?,
+        price: file.price.as_ref().map(|price| sound(source, price)).transpose()?,
         verify,
         confinement_required: match file.sandbox.as_ref().map(|s| (s.get_ref().as_str(), s)) {
             None => false,
@@ -178,6 +183,14 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
         },
         context: loader.context(file.context.as_ref())?,
     })
+}
+
+fn budget(source: Source<'_>, written: Option<Spanned<Budget>>) -> Result<Budget, FileError> {
+    let Some(written) = written else { return Ok(Budget::default()) };
+    if written.get_ref().usd.is_some_and(|usd| !is_amount(usd)) {
+        return Err(source.error(written.span().start, "`usd` of `[budget]` is an amount of dollars, not below zero"));
+    }
+    Ok(written.into_inner())
 }
 
 /// A path as it was written, without `./`.

@@ -32,7 +32,7 @@ pub(super) fn check_prefixes(opened: &SessionOpened, events: &[Event]) -> Result
 }
 
 /// Folds the events and builds every request again. The last argument of `look` tells whether an event since the request
-/// before explains another beginning (a skill, a trim).
+/// before explains another beginning (a skill, a trim, a raised budget).
 fn walk(
     opened: &SessionOpened,
     events: &[Event],
@@ -56,7 +56,8 @@ fn walk(
                 look(event, digest, &rebuilt, changed)?;
                 changed = false;
             }
-            Body::Trim { .. } => changed = true,
+            // After the last request of a spent budget, which had no tools, they are there again.
+            Body::Trim { .. } | Body::Budget { .. } => changed = true,
             Body::Finished(finished) => {
                 changed |= matches!(finished.change, Some(SessionChange::SkillLoaded { .. }));
             }

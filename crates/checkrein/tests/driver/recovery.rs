@@ -3,7 +3,7 @@
 use checkrein::approvals::Word;
 use checkrein::contract::{Body, CallId, Code, Event, Finished, FinishedAs, OnAsk, SessionId, Settlement, Status};
 use checkrein::journal::SessionMeta;
-use checkrein::{Front, RunOptions, Unobserved};
+use checkrein::{Front, ResumeOptions, RunOptions, Unobserved};
 use serde_json::json;
 
 use crate::support::{Rig, calls, text};
@@ -235,7 +235,8 @@ async fn a_session_is_driven_once_at_a_time() {
     let session = cut_off(&rig, |body| matches!(body, Body::Session(_))).await;
     let mut first = rig.resume(&session);
     let front = || Front { observer: Box::new(Unobserved), asker: None };
-    let second = rig.harness.resume(&session, None, front()).err().expect("it is taken").to_string();
+    let second =
+        rig.harness.resume(&session, &ResumeOptions::default(), front()).err().expect("it is taken").to_string();
     assert!(second.contains("is being driven by another process"), "{second}");
     assert_eq!(first.drive().await.unwrap().status, Status::Completed);
 }

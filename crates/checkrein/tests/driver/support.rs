@@ -11,7 +11,8 @@ use checkrein::contract::{
 };
 use checkrein::gate::{Approved, Concurrency, Failure, Rendered, RunContext, Tool, Typed};
 use checkrein::{
-    Extensions, Front, Harness, Observer, PolicyFiles, RunOptions, Session, StateFolder, Task, Unobserved, task,
+    Extensions, Front, Harness, Observer, PolicyFiles, Prices, ResumeOptions, RunOptions, Session, StateFolder, Task,
+    Unobserved, task,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -223,6 +224,7 @@ impl Rig {
             home,
             store,
             policies: PolicyFiles::default(),
+            prices: Prices::default(),
             environment: std::env::vars().collect(),
             person_home: root.join("home"),
             folder: root.join("project"),
@@ -255,7 +257,9 @@ impl Rig {
     }
 
     pub(crate) fn resume(&self, session: &SessionId) -> Session {
-        self.harness.resume(session, None, Front { observer: Box::new(Unobserved), asker: None }).unwrap()
+        self.harness
+            .resume(session, &ResumeOptions::default(), Front { observer: Box::new(Unobserved), asker: None })
+            .unwrap()
     }
 
     pub(crate) async fn drive(&self) -> Outcome {

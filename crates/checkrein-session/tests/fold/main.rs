@@ -1,5 +1,6 @@
 //! The fold from outside: which events follow from which, and where each of them leads. No driver, no model, no clock.
 
+mod ledger;
 mod support;
 
 use checkrein_contract::{
@@ -114,7 +115,7 @@ fn a_lost_call_is_settled_once() {
 }
 
 fn lost(retry: bool) -> Body {
-    Body::RequestFailed { turn: 1, code: Code::ProviderFailed, reason: "refused".to_owned(), retry }
+    Body::RequestFailed { turn: 1, code: Code::ProviderFailed, reason: "refused".to_owned(), retry, usage: None }
 }
 
 fn stops(next: Next) -> Stop {

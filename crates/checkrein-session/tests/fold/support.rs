@@ -62,6 +62,7 @@ pub(crate) fn opened() -> SessionOpened {
         policy_digest: Digest::of(b""),
         identity: Identity::default(),
         budget: Budget::default(),
+        price: None,
         on_ask: OnAsk::Pause,
         stop_on: Vec::new(),
         verify: Vec::new(),

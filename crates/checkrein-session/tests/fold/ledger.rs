@@ -1,0 +1,116 @@
+//! Budgets as a ledger: reserved before, settled after, raised by a person.
+
+use crate::support::{Everything, Log, call, finished, opened, reply, request, session};
+use checkrein_contract::{
+    Body, Budget, Code, Digest, FinishedAs, Limit, Price, ProposalKind, SessionOpened, Status, Stop, Usage,
+};
+use checkrein_session::{Next, State};
+
+/// Three dollars for a million tokens of requests, fifteen for one of replies.
+const PRICE: Price = Price { input: 3.0, output: 15.0 };
+
+fn with_money(usd: f64, price: Option<Price>) -> SessionOpened {
+    let model = "somebody:model".to_owned();
+    SessionOpened { model, price, budget: Budget { usd: Some(usd), ..Budget::default() }, ..opened() }
+}
+
+fn used(input: u64, output: u64) -> Body {
+    let mut body = reply(ProposalKind::Calls, vec![call("c1-1", "read")]);
+    if let Body::Proposal { usage, .. } = &mut body {
+        *usage = Usage { input, output, estimated: false };
+    }
+    body
+}
+
+fn spent(limit: Limit) -> Body {
+    let reason = format!("the budget for {limit} is spent");
+    Body::Stop(Stop { status: Status::BudgetExhausted, code: Code::BudgetExhausted, reason, limit: Some(limit) })
+}
+
+fn resumed() -> Body {
+    Body::Resumed { harness: "0".to_owned() }
+}
+
+/// Shows R148: a request is sent when its input and the shortest answer are paid for, its ceiling is what the money left
+/// pays for, and what came is settled at the model's price.
+#[test]
+fn money_is_reserved_before_and_settled_after() {
+    let plan = |usd: f64| Log::of(vec![session(with_money(usd, Some(PRICE)))]).state().plan(&Everything, 0);
+    // The request takes two tokens ("Do it.", and no instructions): 6,000 billionths; 64 of a reply take 960,000.
+    let short = plan(0.000_966);
+    assert_eq!((short.last, short.request.max_output_tokens, short.estimate), (None, 64, 2));
+    assert_eq!(plan(0.000_965).last, Some(Limit::Usd));
+    assert_eq!(plan(0.001_506).request.max_output_tokens, 100);
+    assert_eq!(plan(1.0).request.max_output_tokens, 1_000, "no more than the model's own ceiling");
+
+    let state = Log::of(vec![session(with_money(1.0, Some(PRICE))), request(1, 1), used(1_000, 100)]).state();
+    assert_eq!(state.spend().cost.nano_usd, 3_000_000 + 1_500_000);
+    assert_eq!(state.nano_usd_left(), Some(995_500_000));
+    let half = state.share(50, 0);
+    assert_eq!(half.usd, Some(0.497_75), "a sub-session gets its part of what is left, not of what there was");
+}
+
+/// Shows R148: what a limit of money can not count is not sent; what a script says costs nothing.
+#[test]
+fn money_without_a_price() {
+    let last = |opened: SessionOpened| Log::of(vec![session(opened)]).state().plan(&Everything, 0).last;
+    assert_eq!(last(with_money(100.0, None)), Some(Limit::Usd));
+    let script = SessionOpened { model: "script:x".to_owned(), ..with_money(0.0, None) };
+    assert_eq!(last(script), None);
+    let unknown = SessionOpened { budget: Budget::default(), ..with_money(0.0, None) };
+    let state = Log::of(vec![session(unknown), request(1, 1), used(10, 10)]).state();
+    assert_eq!((state.spend().cost.unpriced, state.nano_usd_left()), (true, None));
+    assert_eq!(state.share(50, 0).usd, None);
+}
+
+/// Shows R149: a request of which nothing more is known is charged with all that was reserved for it, once.
+#[test]
+fn a_lost_request_is_charged_whole() {
+    let lost = Log::of(vec![session(opened()), request(1, 1), resumed()]).state();
+    assert_eq!(lost.spend().usage, Usage { input: 100, output: 10, estimated: true });
+    let again = Log::of(vec![session(opened()), request(1, 1), resumed(), request(1, 2), used(90, 5)]).state();
+    assert_eq!(again.spend().usage, Usage { input: 190, output: 15, estimated: true });
+    let known =
+        |usage| Body::RequestFailed { turn: 1, code: Code::ProviderFailed, reason: "cut".into(), retry: true, usage };
+    let part = Usage { input: 100, output: 3, estimated: true };
+    let cut = Log::of(vec![session(opened()), request(1, 1), known(Some(part)), resumed()]).state();
+    assert_eq!(cut.spend().usage, part, "what had come is known");
+}
+
+/// A session that was given one step, and took it.
+fn exhausted() -> Vec<Body> {
+    let mut opened = opened();
+    opened.budget.steps = 1;
+    let mut last = request(2, 1);
+    if let Body::Request { last, .. } = &mut last {
+        *last = Some(Limit::Steps);
+    }
+    let looked = finished("c1-1", "read", FinishedAs::Ok, None);
+    let said = reply(ProposalKind::Answer, vec![]);
+    vec![session(opened), request(1, 1), used(10, 10), looked, last, said, spent(Limit::Steps)]
+}
+
+/// Shows R150: a session that a limit ended goes on under a larger one, and under no other; the model is told.
+#[test]
+fn a_spent_budget_is_raised() {
+    let state = Log::of(exhausted()).state();
+    assert!(matches!(state.next(0), Next::Stopped(_)));
+    assert_eq!(state.still_spent(state.budget()), Some(Limit::Steps));
+    let larger = Budget { steps: 2, ..Budget::default() };
+    assert_eq!(state.still_spent(&larger), None);
+
+    let error = Log::of([exhausted(), vec![resumed()]].concat()).error();
+    assert!(error.contains("ended as budget_exhausted and can not be resumed"), "{error}");
+
+    let raised = [exhausted(), vec![Body::Budget { budget: larger.clone() }, resumed()]].concat();
+    let mut state: State = Log::of(raised).state();
+    assert_eq!((state.next(0), state.budget()), (Next::Request, &larger));
+    let told = format!("{:?}", state.messages().last());
+    assert!(told.contains("A person raised the limit (steps)") && told.contains("harness: true"), "{told}");
+    let plan = state.plan(&Everything, 0);
+    assert_eq!((plan.last, state.outcome(Digest::of(b""), 0).answer), (None, None));
+
+    // While it runs, other limits only count.
+    let during = Log::of(vec![session(opened()), Body::Budget { budget: larger.clone() }]).state();
+    assert_eq!((during.next(0), during.budget(), during.messages().len()), (Next::Request, &larger, 1));
+}
