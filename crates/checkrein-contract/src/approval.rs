@@ -22,9 +22,11 @@ pub struct ApprovalRequest {
     pub effects: Vec<Effect>,
     /// Why a person is asked.
     pub reason: String,
-    /// Digest of tool, arguments, effects, working directory, real paths and the tool's definition; a call with another
-    /// digest is not this call.
+    /// Digest over all that the yes rests on; a call with another digest is not this call.
     pub binds: Digest,
+    /// What the yes rests on, part by part. Empty in journals from before there were parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<Dependency>,
     /// For whom: person, tenant, customer.
     pub identity: Identity,
     /// The policy in force when it was asked.
@@ -33,6 +35,15 @@ pub struct ApprovalRequest {
     pub requested_at: u64,
     /// Milliseconds since 1970; no yes after this, and no run after it either.
     pub expires_at: u64,
+}
+
+/// One thing that a yes rests on: where it changes, the yes is for something else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependency {
+    /// What it is, for people and for the model: ``the content of `a.txt` ``.
+    pub what: String,
+    /// Digest of how it was when the question was raised.
+    pub digest: Digest,
 }
 
 /// What the person said.

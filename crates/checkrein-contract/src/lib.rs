@@ -26,7 +26,7 @@ mod ports;
 mod secret;
 mod steering;
 
-pub use approval::{Answer, ApprovalRequest, ApprovalState};
+pub use approval::{Answer, ApprovalRequest, ApprovalState, Dependency};
 pub use budget::{Budget, Limit, NewLimit, Spend, Usage};
 pub use call::{Call, CallKind, Identity, PathStyle, Place};
 pub use canonical::{canonical_bytes, canonical_string, digest_json};

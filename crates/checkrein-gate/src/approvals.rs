@@ -1,6 +1,8 @@
 //! Recorded approvals: what the journal says of one request, ready to be held against a call.
 
-use checkrein_contract::{Answer, ApprovalId, ApprovalRequest, ApprovalState, Code, Digest, SessionId};
+use checkrein_contract::{Answer, ApprovalId, ApprovalRequest, ApprovalState, Code, Dependency, SessionId};
+
+use crate::dependencies;
 
 /// A request with its answer and its use, as folded from the journal.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,15 +66,17 @@ impl RecordedApproval {
         }
     }
 
-    /// Whether it lets a call with this digest run, in this session, now.
-    pub(crate) fn covers(&self, session: &SessionId, binds: &Digest, now: u64) -> Result<ApprovalId, Refusal> {
+    /// Whether it lets a call that rests on this run, in this session, now.
+    pub(crate) fn covers(&self, session: &SessionId, rests_on: &[Dependency], now: u64) -> Result<ApprovalId, Refusal> {
         if self.request.session != *session {
             return Err((Code::ApprovalOtherSession, "the approval was given in another session".to_owned()));
         }
         match self.state(now) {
-            ApprovalState::Approved if self.request.binds == *binds => Ok(self.request.id.clone()),
+            ApprovalState::Approved if self.request.binds == dependencies::digest(rests_on) => {
+                Ok(self.request.id.clone())
+            }
             ApprovalState::Approved => {
-                Err((Code::ApprovalStale, "what would run now is not what was approved".to_owned()))
+                Err((Code::ApprovalStale, dependencies::changes(&self.request.rests_on, rests_on)))
             }
             ApprovalState::Pending => Err((Code::NeedsApproval, "nobody has answered yet".to_owned())),
             ApprovalState::Spent => Err((Code::ApprovalSpent, "the approval was used already".to_owned())),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_contract::{
-    Call, Digest, Finished, FinishedAs, Identity, Place, ProposedCall, SessionId, Spend, digest_json,
+    Call, Digest, Facts, Finished, FinishedAs, Identity, Place, ProposedCall, SessionId, Spend, Verdict, digest_json,
 };
 use checkrein_policy::Policy;
 use serde_json::json;
@@ -81,7 +81,17 @@ impl Gate {
         let hooked = stages::hooks(valid, &self.hooks).await?;
         let enforcement = self.sandbox.enforcement();
         let foreseen = stages::foresee(hooked, &self.policy, &*self.facts, scene.place, enforcement.hides).await;
-        Ok(stages::decide(foreseen, &self.policy, &self.guards, &enforcement, scene))
+        let mut judged = stages::decide(foreseen, &self.policy, &self.guards, &enforcement, scene);
+        if judged.decision.verdict == Verdict::Ask {
+            // A person is asked about what is there now, so it is looked at now.
+            let mut content = Facts::default();
+            for question in judged.content() {
+                let answer = self.facts.answer(&question).await;
+                content.add(question, answer);
+            }
+            judged.rest_on(&content);
+        }
+        Ok(judged)
     }
 
     /// Runs a started call to its end: run, check output, render. Always gives a result.

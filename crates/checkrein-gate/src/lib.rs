@@ -16,6 +16,7 @@
 mod approvals;
 mod approved;
 mod catch;
+mod dependencies;
 mod detectors;
 mod gate;
 mod grant;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// One canonical JSON line an event, without whatever differs between two runs of the same script.
 ///
-/// Left out: `at`, session ids, when an approval was asked for and expires, `duration_ms`, `binds`, `key`, `value`. Renamed
+/// Left out: `at`, session ids, when an approval was asked for and expires, `duration_ms`, `binds`, `rests_on`, `key`, `value`. Renamed
 /// wherever they occur in a text: approval ids (`approval-1` for the first one asked for), the workspace (`{root}`), the
 /// folder calls start from if it is another one (`{cwd}`), the task folder (`{folder}`), the home folder (`{home}`), each
 /// variable that is a path (`{NAME}`), session ids (`{session}`).
@@ -36,7 +36,7 @@ fn left_out(body: &Body) -> &'static [&'static str] {
     match body {
         Body::Session(_) => &["session"],
         Body::Decision { .. } => &["binds"],
-        Body::Ask(_) => &["session", "binds", "requested_at", "expires_at"],
+        Body::Ask(_) => &["session", "binds", "rests_on", "requested_at", "expires_at"],
         Body::Approval { .. } => &["expires_at"],
         Body::Started { .. } => &["key"],
         Body::Finished(_) => &["duration_ms", "value"],

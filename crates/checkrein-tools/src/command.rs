@@ -8,7 +8,7 @@ use checkrein_contract::{BoxFuture, CallKind, Code, Facts, Foreseen, Place};
 use checkrein_gate::{
     AnyTool, Approved, Captured, CommandSpec, Concurrency, Definition, Failure, Rendered, RunContext, RunOutput, Shown,
 };
-use checkrein_policy::{Manifest, Models, Scene};
+use checkrein_policy::{Manifest, Models, Scene, paths};
 use serde_json::{Value, json};
 
 use crate::printable;
@@ -154,6 +154,20 @@ impl AnyTool for CommandTool {
 
     fn effects(&self, args: &Value, place: &Place, facts: &Facts) -> Foreseen {
         self.manifest.foresee(None, &self.manifest.name, args, Scene { place, facts, models: &self.models })
+    }
+
+    fn files(&self, _args: &Value, place: &Place) -> Vec<String> {
+        // The program, unless it is one of the system, and whatever the manifest names as a file:
+        // `["python3", "pay.py", "{sum}"]`. A word that is no file is one that is not there, then as now.
+        let workspace = Place { cwd: place.root.clone(), ..place.clone() };
+        let words = self.manifest.argv.as_deref().unwrap_or_default().iter().enumerate();
+        let files = words.filter_map(|(index, word)| match (index, word.strip_prefix("./")) {
+            _ if word.is_empty() || word.starts_with('-') || word.contains(['{', '\0']) => None,
+            (0, Some(inside)) => Some(self.folder.join(inside).to_string_lossy().into_owned()),
+            (0, None) if !word.contains('/') => None,
+            _ => Some(paths::absolute(word, &workspace)),
+        });
+        files.collect()
     }
 
     fn run<'a>(&'a self, approved: &'a Approved, context: RunContext<'a>) -> BoxFuture<'a, Result<Value, Failure>> {

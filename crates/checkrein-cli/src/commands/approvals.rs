@@ -44,6 +44,7 @@ fn object(listed: &Listed) -> Value {
         "reason": request.reason,
         "identity": request.identity,
         "binds": request.binds,
+        "rests_on": request.rests_on,
         "policy": request.policy,
         "requested_at": request.requested_at,
         "expires_at": request.expires_at,
@@ -106,6 +107,9 @@ fn show(arguments: &OneApproval, context: &Context) -> Result<u8, HarnessError> 
     }
     row("asked", &time_of(request.requested_at));
     row("expires", &time_of(request.expires_at));
+    for dependency in &request.rests_on {
+        row("rests on", &printable(&dependency.what));
+    }
     row("binds", request.binds.as_str());
     Ok(0)
 }

@@ -66,7 +66,39 @@ fn a_yes_does_not_cover_what_changed_since() {
     std::os::unix::fs::symlink(desk.path("task/elsewhere.txt"), desk.path("task/a.txt")).unwrap();
     let lines = desk.json(["resume", &session]);
     assert_eq!(lines.of("finished")[0]["code"], "APPROVAL_STALE", "{}", lines.outcome());
+    assert!(lines.result(0).contains("where `a.txt` leads"), "{}", lines.result(0));
     assert_eq!(std::fs::read_to_string(desk.path("task/elsewhere.txt")).unwrap(), "precious");
+    let (desk, session, id) = paused();
+    assert_eq!(desk.run(["approvals", "approve", &id, "--by", "dana"]).code, 0);
+    desk.write("task/a.txt", "somebody's own words");
+    let lines = desk.json(["resume", &session]);
+    assert!(lines.result(0).contains("APPROVAL_STALE") && lines.result(0).contains("the content of `a.txt`"));
+    assert_eq!(std::fs::read_to_string(desk.path("task/a.txt")).unwrap(), "somebody's own words");
+}
+
+/// A yes to a command tool is for the program that was there: its file was changed, so it does not run. Nothing that the
+/// model reads names the folder that it lies in.
+#[test]
+fn a_yes_is_for_the_program_behind_a_tool() {
+    let desk = Desk::new();
+    let folder = desk.example("refunds");
+    let paused = desk.json(["run".as_ref(), folder.as_os_str()]);
+    let id = paused.outcome()["approvals"][0].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(["approvals", "approve", &id, "--by", "dana"]).code, 0);
+    let manifest = std::fs::read_to_string(folder.join("tools/issue_refund.toml")).unwrap();
+    let program = manifest.split("argv = [\"./").nth(1).unwrap().split('"').next().unwrap();
+    let text = std::fs::read_to_string(folder.join(program)).unwrap();
+    std::fs::write(folder.join(program), format!("{text}# twice as much\n")).unwrap();
+    let lines = desk.json(["resume", &paused.session()]);
+    let refused = lines.of("finished").into_iter().find(|line| line["tool"] == "issue_refund").expect("it was refused");
+    assert_eq!(refused["code"], "APPROVAL_STALE", "{refused}");
+    let name = program.rsplit('/').next().unwrap();
+    let said = refused["text"].as_str().unwrap();
+    assert!(
+        said.contains(&format!("the content of `{name}`")) && !said.contains(&*desk.path("").to_string_lossy()),
+        "{said}"
+    );
+    assert!(!lines.workspace().join("refunds.jsonl").exists());
 }
 
 /// `ask_user` waits for words; the answer reaches the model as the tool's result.

@@ -256,6 +256,11 @@ pub trait AnyTool: Send + Sync {
     fn runs_programs(&self, args: &Value) -> bool;
     /// What it would do, with what was found out so far; see [`Tool::effects`].
     fn effects(&self, args: &Value, place: &Place, facts: &Facts) -> Foreseen;
+    /// Files whose content decides what it does, besides those that its effects name, such as the program behind a command
+    /// tool: absolute paths. A yes to the call is for what they hold.
+    fn files(&self, _args: &Value, _place: &Place) -> Vec<String> {
+        Vec::new()
+    }
     /// Does it.
     fn run<'a>(&'a self, approved: &'a Approved, context: RunContext<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
     /// The text for the model.

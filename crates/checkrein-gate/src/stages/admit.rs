@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use checkrein_contract::{
-    ApprovalId, Call, CallKind, Code, Decision, Digest, Effect, Facts, Place, SessionId, Verdict,
+    ApprovalId, Call, CallKind, Code, Decision, Dependency, Digest, Effect, Facts, Place, Question, SessionId, Verdict,
 };
 use checkrein_policy::Policy;
 
 use super::{Changed, Refused};
 use crate::approvals::RecordedApproval;
 use crate::approved::Approved;
+use crate::dependencies;
 use crate::grant::Grant;
 use crate::registry::Entry;
 
@@ -24,7 +25,8 @@ pub struct Judged {
     pub(crate) facts: Facts,
     pub(crate) changes: Vec<Changed>,
     pub(crate) decision: Decision,
-    pub(crate) binds: Digest,
+    /// Filled in where a person is to be asked.
+    pub(crate) rests_on: Vec<Dependency>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) place: Place,
 }
@@ -55,9 +57,24 @@ impl Judged {
         &self.changes
     }
 
-    /// What an approval of this call binds.
-    pub fn binds(&self) -> &Digest {
-        &self.binds
+    /// What an approval of this call rests on, part by part; empty where nobody is asked.
+    pub fn rests_on(&self) -> &[Dependency] {
+        &self.rests_on
+    }
+
+    /// Digest over all that an approval of this call rests on.
+    pub fn binds(&self) -> Digest {
+        dependencies::digest(&self.rests_on)
+    }
+
+    /// The questions about the content of files that an approval rests on.
+    pub(crate) fn content(&self) -> Vec<Question> {
+        dependencies::questions(&self.call, &self.entry, &self.effects, &self.facts, &self.place)
+    }
+
+    /// Takes the answers to [`Judged::content`].
+    pub(crate) fn rest_on(&mut self, content: &Facts) {
+        self.rests_on = dependencies::of(&self.call, &self.entry, &self.effects, &self.facts, content, &self.place);
     }
 
     /// The only way to an [`Approved`]: the decision allows, or it asks and this approval covers exactly this call.
@@ -100,7 +117,7 @@ impl Judged {
         let Some(approval) = approval else {
             return Err(refuse(Code::NeedsApproval, self.decision.reason.clone()));
         };
-        approval.covers(&self.session, &self.binds, now).map_err(|(code, reason)| refuse(code, reason))
+        approval.covers(&self.session, &self.rests_on, now).map_err(|(code, reason)| refuse(code, reason))
     }
 }
 

@@ -22,7 +22,6 @@ pub(crate) fn decide(
     let Foreseen { call, entry, changes, words, would, facts } = foreseen;
     let mut decision = checkrein_policy::decide(policy, &would, &facts);
     let effects = would.effects;
-    let definition = entry.tool.definition();
     if decision.verdict == Verdict::Allow
         && entry.tool.runs_programs(&call.args)
         && !scene.unconfined_allowed
@@ -41,14 +40,6 @@ pub(crate) fn decide(
         let reason = format!("hook `{}`: {}", word.hook, word.reason);
         tighten(&mut decision, verdict, code, reason, Winner::Hook { name: word.hook });
     }
-    let binds = digest_json(&json!({
-        "tool": call.tool,
-        "args": call.args,
-        "effects": effects,
-        "facts": binding(&facts),
-        "cwd": scene.place.cwd,
-        "definition": definition.digest(),
-    }));
     let view = GuardView {
         call: &call,
         effects: &effects,
@@ -73,7 +64,7 @@ pub(crate) fn decide(
         facts,
         changes,
         decision,
-        binds,
+        rests_on: Vec::new(),
         policy: Arc::clone(policy),
         place: scene.place.clone(),
     }
@@ -100,16 +91,6 @@ fn lack(
         Some(_) => Some("nothing here keeps secrets and control files of the project from the code that it runs"),
         None => Some("it can not be told what there is that must be kept from the code that it runs"),
     }
-}
-
-/// The answers that a yes rests on. Addresses are not among them: a name has others from one minute to the next, and the
-/// call is judged again with those it has by then.
-fn binding(facts: &Facts) -> Facts {
-    let mut binding = Facts::default();
-    for (question, answer) in facts.iter().filter(|(question, _)| !matches!(question, Question::Addresses { .. })) {
-        binding.add(question.clone(), answer.cloned());
-    }
-    binding
 }
 
 /// Every guard that refuses, with its reason. A guard that fails or panics refuses.

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, Body, Budget, CallId, CallKind, Check, CheckRound, Code, Decision,
-    Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote, Identity, Layer, Limit,
-    OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question, RuleRef, SeenFile, SessionChange,
-    SessionId, SessionOpened, Skill, Status, Stop, StopOn, ToolSpec, TraceStep, TrimmedResult, Usage, Verdict, Winner,
+    Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote, Identity, Layer,
+    Limit, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question, RuleRef, SeenFile,
+    SessionChange, SessionId, SessionOpened, Skill, Status, Stop, StopOn, ToolSpec, TraceStep, TrimmedResult, Usage,
+    Verdict, Winner,
 };
 use checkrein_journal::{EventStore, Head, Keeps, STORES, SessionMeta, StoreKind};
 use serde_json::{Value, json};
@@ -192,6 +193,7 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
         effects,
         reason: decision.reason.clone(),
         binds: Digest::of(world.root.as_bytes()),
+        rests_on: vec![Dependency { what: "the arguments".to_owned(), digest: Digest::of(world.root.as_bytes()) }],
         identity: Identity::default(),
         policy: Digest::of(b"policy"),
         requested_at: world.at,

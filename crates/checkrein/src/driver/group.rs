@@ -57,7 +57,7 @@ impl Session {
                 for changed in judged.changes() {
                     self.log.record(Actor::Hook(changed.hook.clone()), Body::Hook(changed.note.clone()))?;
                 }
-                let binds = (judged.decision().verdict == Verdict::Ask).then(|| judged.binds().clone());
+                let binds = (judged.decision().verdict == Verdict::Ask).then(|| judged.binds());
                 decided(&judged.call().id, &judged.call().tool, judged.decision(), judged.facts().clone(), binds)
             }
             Err(refused) => decided(&refused.call, &refused.tool, &refused.decision, Facts::default(), None),

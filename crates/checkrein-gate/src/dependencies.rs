@@ -1,0 +1,117 @@
+//! What a yes rests on: everything that, changed, makes the call another one than a person said yes to. Each part has a name,
+//! so that a yes that no longer holds can say why.
+//!
+//! The call itself; what every path of it really is, and what else its effects were judged by; the content of the files that
+//! it writes, deletes or runs; the tool's definition. Never the time, what was spent, or the addresses behind a name: those
+//! change by themselves, and the call is judged again with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use checkrein_contract::{Call, Dependency, Digest, Effect, Facts, Finding, Place, Question, digest_json};
+use checkrein_policy::paths;
+use serde_json::json;
+
+use crate::registry::Entry;
+
+/// Files of one pattern whose content counts, at most: as many as are judged by their real names.
+const MOST_MATCHES: usize = 64;
+/// Changes that a message names; more say no more.
+const MOST_NAMED: usize = 4;
+
+/// The questions about content that a yes to this call rests on. Asked only where a person is to be asked.
+pub(crate) fn questions(call: &Call, entry: &Entry, effects: &[Effect], facts: &Facts, place: &Place) -> Vec<Question> {
+    let mut files: BTreeSet<String> = entry.tool.files(&call.args, place).into_iter().collect();
+    for effect in effects {
+        match effect {
+            Effect::Write { path, glob: true, .. } | Effect::Delete { path, glob: true, .. } => {
+                let matched = facts.list(&Question::Matches { pattern: path.clone() }).unwrap_or_default();
+                files.extend(matched.iter().take(MOST_MATCHES).cloned());
+            }
+            Effect::Write { path, incidental: false, .. } | Effect::Delete { path, .. } => {
+                _ = files.insert(path.clone())
+            }
+            Effect::Run(run) => {
+                if run.program.contains('/') {
+                    let cwd = if run.folder.is_empty() { place.cwd.clone() } else { run.folder.clone() };
+                    files.insert(paths::absolute(&run.program, &Place { cwd, ..place.clone() }));
+                }
+                files.extend(run.rests_on.iter().filter_map(|on| match on {
+                    Question::Changed { path } => Some(path.clone()),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+    files.into_iter().map(|path| Question::Digest { path }).collect()
+}
+
+/// The dependencies of a call, sorted by name. `content` holds the answers to [`questions`].
+pub(crate) fn of(
+    call: &Call,
+    entry: &Entry,
+    effects: &[Effect],
+    facts: &Facts,
+    content: &Facts,
+    place: &Place,
+) -> Vec<Dependency> {
+    let mut parts: BTreeMap<String, Vec<(&Question, Option<&Finding>)>> = BTreeMap::new();
+    for (question, answer) in facts.iter().chain(content.iter()) {
+        if let Some(what) = name(question, place) {
+            parts.entry(what).or_default().push((question, answer));
+        }
+    }
+    let fixed = [
+        ("the arguments", digest_json(&json!([call.tool, call.args]))),
+        ("what the call would do", digest_json(&json!(effects))),
+        ("the working directory", digest_json(&json!(place.cwd))),
+        ("the definition of the tool", entry.tool.definition().digest()),
+    ];
+    let fixed = fixed.map(|(what, digest)| Dependency { what: what.to_owned(), digest });
+    let found = parts.into_iter().map(|(what, answers)| Dependency { what, digest: digest_json(&json!(answers)) });
+    fixed.into_iter().chain(found).collect()
+}
+
+/// One digest over all of them.
+pub(crate) fn digest(dependencies: &[Dependency]) -> Digest {
+    digest_json(&json!(dependencies))
+}
+
+/// What is not what it was, in words.
+pub(crate) fn changes(before: &[Dependency], now: &[Dependency]) -> String {
+    let all: BTreeSet<&str> = before.iter().chain(now).map(|one| one.what.as_str()).collect();
+    let find =
+        |list: &'_ [Dependency], what: &str| list.iter().find(|one| one.what == what).map(|one| one.digest.clone());
+    let changed: Vec<&str> = all.into_iter().filter(|what| find(before, what) != find(now, what)).collect();
+    let named = changed.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
+    match changed.len().saturating_sub(MOST_NAMED) {
+        _ if before.is_empty() || changed.is_empty() => "what would run now is not what was approved".to_owned(),
+        0 => format!("what was approved has changed since: {named}"),
+        more => format!("what was approved has changed since: {named}, and {more} more"),
+    }
+}
+
+/// What a question is about, as people and models may read it: no folder outside the project. `None` for what changes by
+/// itself.
+fn name(question: &Question, place: &Place) -> Option<String> {
+    let shown = |path: &str| {
+        let inside = paths::is_within(path, &place.root);
+        let name =
+            if inside { paths::shown(path, place) } else { path.rsplit('/').next().unwrap_or_default().to_owned() };
+        format!("`{name}`")
+    };
+    Some(match question {
+        Question::Addresses { .. } => return None,
+        Question::RealPath { path } => format!("where {} leads", shown(path)),
+        Question::Digest { path } => format!("the content of {}", shown(path)),
+        Question::Kind { path } => format!("what {} is", shown(path)),
+        Question::Changed { path } => format!("whether {} was changed in this session", shown(path)),
+        Question::Matches { pattern } => format!("what {} matches", shown(pattern)),
+        Question::Holds { tree, .. } => format!("what is kept from others in {}", shown(&tree.root)),
+        Question::CaseFolding { .. } => "whether case counts in names".to_owned(),
+        Question::GitHelpers { folder } | Question::GitFolder { folder } | Question::GitRemotes { folder, .. } => {
+            format!("the settings of the repository in {}", shown(folder))
+        }
+        Question::Definition { server, tool } => format!("the tool `{tool}` of `{server}`"),
+    })
+}
