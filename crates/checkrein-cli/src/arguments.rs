@@ -413,8 +413,38 @@ pub(crate) enum Tools {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Journal {
-    /// Prove the journal: chain and invariants
+    /// Prove the journal: chain, signed heads, payloads and invariants. Exit code 1 when something does not hold
     Verify(JournalVerify),
+    /// Print the signed head of each session as a JSON line, to be kept elsewhere
+    Head(JournalHead),
+    /// Remove what old sessions said and read; their events stay, and the chain still verifies
+    Prune(JournalPrune),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JournalHead {
+    /// Sessions, or the beginning of their ids (default: all)
+    #[arg(value_name = "SESSION")]
+    pub(crate) sessions: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JournalPrune {
+    /// Sessions, or the beginning of their ids (default: all that can not be taken up again)
+    #[arg(value_name = "SESSION")]
+    pub(crate) sessions: Vec<String>,
+    /// How long ago the last event is: 12h, 30d
+    #[arg(long, value_name = "TIME")]
+    pub(crate) older_than: String,
+    /// Who says so (default: the name you are logged in with)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Do not ask: what would go was read
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -423,8 +453,15 @@ pub(crate) struct JournalVerify {
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// A head noted earlier, SEQ:HASH: finds out whether newer events were removed
-    #[arg(long, value_name = "SEQ:HASH", requires = "session")]
+    #[arg(long, value_name = "SEQ:HASH", requires = "session", conflicts_with = "against")]
     pub(crate) anchor: Option<String>,
+    /// Lines of `journal head` that were kept elsewhere: finds out whether newer events or sessions were removed, and
+    /// whether another key signs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
+    /// Exported lines instead of the journal here
+    #[arg(long, value_name = "FILE", conflicts_with = "session")]
+    pub(crate) file: Option<PathBuf>,
     /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,

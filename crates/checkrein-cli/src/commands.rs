@@ -41,6 +41,21 @@ fn block_on<T>(future: impl Future<Output = T>) -> Result<T, HarnessError> {
     Ok(runtime.block_on(future))
 }
 
+/// A time that was typed after an option, `45s`, `30m`, `1h`, `2d`, in milliseconds.
+fn duration_ms(option: &str, text: &str) -> Result<u64, HarnessError> {
+    let wrong = || usage(format!("{option} {text}: write a time such as 30m, 1h or 2d"));
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?);
+    let seconds: u64 = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds * 1_000).filter(|ms| *ms > 0).ok_or_else(wrong)
+}
+
 /// A mistake in what was typed.
 fn usage(message: impl Into<String>) -> HarnessError {
     HarnessError::Task(message.into())

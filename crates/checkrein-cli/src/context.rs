@@ -104,14 +104,19 @@ impl Context {
         checkrein::trust(self.config.as_deref().ok_or_else(nowhere)?, path, digest)
     }
 
+    /// The state folder.
+    pub(crate) fn state(&self) -> Result<StateFolder, HarnessError> {
+        StateFolder::open(&self.state)
+    }
+
     /// The journal.
     pub(crate) fn store(&self) -> Result<Arc<dyn EventStore>, HarnessError> {
-        checkrein::open_journal(&StateFolder::open(&self.state)?)
+        checkrein::open_journal(&self.state()?)
     }
 
     /// Everything a session needs from here.
     pub(crate) fn harness(&self) -> Result<Harness, HarnessError> {
-        let home = StateFolder::open(&self.state)?;
+        let home = self.state()?;
         let store = checkrein::open_journal(&home)?;
         Ok(Harness {
             launcher: env::current_exe().ok(),

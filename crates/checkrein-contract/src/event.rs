@@ -1,12 +1,13 @@
 //! Events: what the journal holds. The state of a session is a fold of these and of nothing else.
 //!
 //! Every event has a sequence number, a time, an actor (`by`) and a body. Bodies are versioned together by
-//! [`EVENT_VERSION`]: a field may be added with a default; anything else needs a new version.
+//! [`EVENT_VERSION`]: a field may be added with a default; anything else needs a new version. A kind that a reader does not
+//! know is refused: it may change what follows. What may be passed over is a [`Note`].
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Decision, Digest, Facts, Limit, SessionId,
@@ -221,6 +222,8 @@ pub enum Body {
     },
     /// The session stops, for good or until somebody answers.
     Stop(Stop),
+    /// Something worth keeping that changes nothing of the session: readers that do not know it pass it over.
+    Note(Note),
 }
 
 impl Body {
@@ -244,12 +247,23 @@ impl Body {
             Self::Trim { .. } => "trim",
             Self::Budget { .. } => "budget",
             Self::Stop(_) => "stop",
+            Self::Note(_) => "note",
         }
     }
 }
 
 fn facts_are_empty(facts: &Facts) -> bool {
     facts.is_empty()
+}
+
+/// Something worth keeping that no state follows from. Names that a version does not know are kept as they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// What kind of note it is, such as `pruned`.
+    pub name: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub fields: Map<String, Value>,
 }
 
 /// One round of checks.

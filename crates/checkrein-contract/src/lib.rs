@@ -35,7 +35,7 @@ pub use decision::{Decision, Layer, RuleRef, TraceStep, Verdict, Winner};
 pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Own, Run, Tree};
 pub use estimate::{estimate_message, estimate_spec, estimate_text};
 pub use event::{
-    Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Presentation,
+    Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Note, Presentation,
     ProposalKind, ProposedCall, SeenFile, SessionChange, Settlement, TrimmedResult,
 };
 pub use fact::{Answered, Facts, Finding, Question, Remotes};

@@ -94,6 +94,18 @@ pub enum JournalError {
         /// The payload.
         digest: Digest,
     },
+    /// The signing key is none.
+    #[error(
+        "the signing key {} can not be used ({reason}); nothing was added. Put back a copy of it, or move it away: a new one \
+         is made then, and what was signed before counts as signed with another key",
+        path.display()
+    )]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// What is stored is not what was written.
     #[error(
         "{0}; nothing of it was used. Verify the journal to see where it breaks, and compare with a copy or an export"

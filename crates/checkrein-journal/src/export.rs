@@ -4,7 +4,7 @@
 //! payloads were removed, `missing` (the fields that are references now). It exports what is stored and hides no damage
 //! to the chain.
 
-use checkrein_contract::{SessionId, canonical_string};
+use checkrein_contract::{Event, SessionId, canonical_string};
 use serde_json::Value;
 
 use crate::body::{self, Fields, HASH, JOURNAL, MISSING, Reference};
@@ -37,6 +37,41 @@ pub fn export_lines(store: &dyn EventStore, session: &SessionId) -> Result<Vec<S
         Ok::<_, JournalError>(())
     })?;
     Ok(lines)
+}
+
+/// The events of exported lines, which [`verify_export`](crate::verify_export) has found to be sound. Empty lines do not
+/// count.
+///
+/// # Errors
+/// [`JournalError::Unknown`] for an event that this version does not know, [`JournalError::MissingBlob`] for one whose
+/// payload was pruned, [`JournalError::Damaged`] for what is no line.
+pub fn read_export<I>(lines: I) -> Result<Vec<Event>, JournalError>
+where
+    I: IntoIterator,
+    I::Item: AsRef<str>,
+{
+    let mut events = Vec::new();
+    for line in lines {
+        let line = line.as_ref();
+        if line.trim().is_empty() {
+            continue;
+        }
+        let seq = u64::try_from(events.len()).unwrap_or(u64::MAX).saturating_add(1);
+        let unreadable = |session: &SessionId, reason| {
+            let problem = ChainProblem::Unreadable { reason };
+            JournalError::from(ChainFault { session: session.clone(), seq, problem })
+        };
+        let Line { session, missing, .. } = Line::read(line).map_err(|why| unreadable(&SessionId::new(""), why))?;
+        if let Some(gone) = missing.into_iter().next() {
+            return Err(JournalError::MissingBlob { session, seq, digest: gone.digest });
+        }
+        let mut fields = body::parse(line).map_err(|why| unreadable(&session, why))?;
+        for added in [HASH, JOURNAL, MISSING] {
+            fields.remove(added);
+        }
+        events.push(body::decode(fields).map_err(|what| JournalError::Unknown { session, seq, what })?);
+    }
+    Ok(events)
 }
 
 /// An exported line, taken apart again into what was stored.

@@ -14,11 +14,13 @@
 //! ```
 //!
 //! [`EventStore`] is the port, [`STORES`] the list of what implements it. [`verify_chain`] and [`verify_export`] prove that
-//! nothing in a chain was changed, [`export_lines`] writes a session for outsiders, [`transcript_lines`] what two runs of one
-//! script have in common.
+//! nothing in a chain was changed, and a [`SignedHead`] that it was not written anew as a whole. [`export_lines`] writes a
+//! session for outsiders, [`read_export`] reads one, [`transcript_lines`] gives what two runs of one script have in common.
+//! `docs/journal.md` says all of this for whoever writes a verifier in another language.
 //!
 //! What the journal does not do: it has no clock, draws no conclusion from events beyond the words of a list, redacts
-//! nothing (the gate did, before anything came here), and never changes or removes an event.
+//! nothing (the gate did, before anything came here), and never changes or removes an event. [`EventStore::prune`] removes
+//! payloads, and notes it in the chain.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
@@ -26,7 +28,11 @@ mod body;
 mod chain;
 mod error;
 mod export;
+mod file;
+mod key;
+mod prune;
 mod read;
+mod signed;
 mod store;
 mod stores;
 mod transcript;
@@ -36,7 +42,9 @@ mod walk;
 pub use body::INLINE_BYTES_MAX;
 pub use chain::Head;
 pub use error::JournalError;
-pub use export::export_lines;
+pub use export::{export_lines, read_export};
+pub use prune::{PRUNED, Pruned, Pruning};
+pub use signed::{PublicKey, SignedHead};
 pub use store::{EventStore, FoundRow, SessionMeta, SessionRow, StoredRow};
 pub use stores::{Keeps, MemoryStore, STORES, SqliteStore, StoreKind};
 pub use transcript::transcript_lines;

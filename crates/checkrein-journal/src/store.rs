@@ -6,7 +6,7 @@
 use checkrein_contract::{Digest, Event, SessionId, Status};
 use serde::{Deserialize, Serialize};
 
-use crate::{Head, JournalError, read};
+use crate::{Head, JournalError, Pruned, Pruning, PublicKey, SignedHead, read};
 
 /// Event kinds that lists draw on.
 pub(crate) const PROPOSAL: &str = "proposal";
@@ -61,6 +61,17 @@ pub struct StoredRow {
     pub hash: String,
     /// Canonical JSON, big fields replaced by references.
     pub body: String,
+}
+
+impl StoredRow {
+    /// When it happened, as its text says: milliseconds since 1970. `None` when the text can not be read.
+    pub fn at(&self) -> Option<u64> {
+        #[derive(Deserialize)]
+        struct Line {
+            at: u64,
+        }
+        serde_json::from_str::<Line>(&self.body).ok().map(|line| line.at)
+    }
 }
 
 /// A row that was found by its kind, with what it was chained to.
@@ -153,6 +164,28 @@ pub trait EventStore: Send + Sync {
     /// # Errors
     /// [`JournalError::NoSession`] (also for an empty prefix), [`JournalError::Ambiguous`].
     fn find(&self, prefix: &str) -> Result<SessionId, JournalError>;
+
+    /// The session's newest signed head, unchecked: [`verify_chain`](crate::verify_chain) holds it against the chain. A store
+    /// on disk signs with every append, in the same flush. `None` for a session that was last written by a version that
+    /// signed nothing, and from a store that keeps nothing.
+    ///
+    /// # Errors
+    /// [`JournalError::NoSession`], or what keeps the store from reading.
+    fn signed_head(&self, session: &SessionId) -> Result<Option<SignedHead>, JournalError>;
+
+    /// The public half of the key that this store signs with; `None` while there is none yet.
+    ///
+    /// # Errors
+    /// [`JournalError::Key`] when there is a file and no key in it.
+    fn public_key(&self) -> Result<Option<PublicKey>, JournalError>;
+
+    /// Removes the payloads that only these sessions refer to, and notes it in the chain of each that loses one: all or
+    /// nothing. Without an order nothing is removed, and what would be is counted. Takes as long as reading every event.
+    ///
+    /// # Errors
+    /// [`JournalError::Damaged`] when an event can not be read, so that nobody knows what it refers to; otherwise what
+    /// keeps the store from writing.
+    fn prune(&self, sessions: &[SessionId], order: Option<&Pruning>) -> Result<Vec<Pruned>, JournalError>;
 
     /// Examines the whole store below the level of events (pages, indexes). Takes as long as reading all of it.
     ///

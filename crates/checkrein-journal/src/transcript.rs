@@ -50,7 +50,8 @@ fn left_out(body: &Body) -> &'static [&'static str] {
         | Body::Settled { .. }
         | Body::Trim { .. }
         | Body::Budget { .. }
-        | Body::Stop(_) => &[],
+        | Body::Stop(_)
+        | Body::Note(_) => &[],
     }
 }
 

@@ -3,7 +3,7 @@
 //! Reading, verifying and checking an export all take this one walk, so that they can not disagree about what is sound. It
 //! changes nothing and repairs nothing.
 
-use checkrein_contract::{Digest, SessionId};
+use checkrein_contract::{Digest, SessionId, canonical_string};
 use serde_json::Value;
 
 use crate::body::{self, Fields, Reference};
@@ -86,6 +86,12 @@ impl Walk {
         if fields.get("seq").and_then(Value::as_u64) != Some(row.seq) {
             return Err(ChainProblem::Column { column: "seq" });
         }
+        // Also finds a name that stands twice: of two values one reader takes the first and another the last.
+        let said = Value::Object(fields);
+        if canonical_string(&said) != row.body {
+            return Err(ChainProblem::Spelling);
+        }
+        let Value::Object(fields) = said else { return Err(ChainProblem::Spelling) };
         self.chain.advance(hash);
         Ok(fields)
     }

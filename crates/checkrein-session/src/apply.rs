@@ -44,6 +44,7 @@ impl State {
                 | Body::Input { .. }
                 | Body::Settled { .. }
                 | Body::Budget { .. }
+                | Body::Note(_)
         );
         if !waited {
             self.spend.driven_ms = self.spend.driven_ms.saturating_add(event.at.saturating_sub(self.last_at));
@@ -68,7 +69,7 @@ impl State {
                 self.proposed(*kind, text, calls, *usage, provider, *defect)
             }
             Body::Check(round) => self.check(round.round, &round.calls),
-            Body::Hook(_) => Ok(()),
+            Body::Hook(_) | Body::Note(_) => Ok(()),
             Body::Decision { call, tool, decision, binds, .. } => {
                 self.decided(call, tool, decision.verdict, binds.as_ref())
             }

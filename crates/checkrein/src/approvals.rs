@@ -9,6 +9,7 @@ use checkrein_session::State;
 
 use crate::HarnessError;
 use crate::driver::APPROVAL_MS;
+use crate::prune::readable;
 
 /// A request with where it stands.
 #[derive(Clone, Debug)]
@@ -44,7 +45,8 @@ pub fn list(store: &dyn EventStore, now: u64) -> Result<Vec<Listed>, HarnessErro
     }
     let mut all = Vec::new();
     for session in sessions {
-        let state = State::fold(&store.read(&session, 1)?)?;
+        let Some(events) = readable(store.read(&session, 1))? else { continue };
+        let state = State::fold(&events)?;
         all.extend(state.approvals().map(|approval| Listed { state: approval.state(now), approval: approval.clone() }));
     }
     all.sort_by(|a, b| (a.request().requested_at, &a.request().id).cmp(&(b.request().requested_at, &b.request().id)));

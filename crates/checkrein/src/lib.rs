@@ -21,6 +21,7 @@ pub mod past;
 mod policies;
 mod policy_folder;
 mod prices;
+pub mod prune;
 mod replace;
 mod retention;
 mod setup;

@@ -51,6 +51,8 @@ impl SessionLog {
     ) -> Result<Self, HarnessError> {
         let head = store.head(&session)?;
         let events = store.read(&session, 1)?;
+        // Appending nothing asks whether this is what was signed, before anything is done that follows from it.
+        store.append(&session, &head, &[])?;
         let state = State::fold(&events)?;
         let began_ms = events.first().map_or(0, |event| event.at);
         Ok(Self { state, observer, store, clock, session, began_ms, head, pending: Vec::new() })

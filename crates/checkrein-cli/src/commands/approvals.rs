@@ -8,7 +8,7 @@ use checkrein::gate::Clock as _;
 use checkrein::{HarnessError, SystemClock};
 use serde_json::{Value, json};
 
-use super::usage;
+use super::duration_ms;
 use crate::arguments::{Approvals, Approve, Deny, ListApprovals, OneApproval};
 use crate::context::Context;
 use crate::view::{arguments_in_lines, call_in_a_line, printable, time_of};
@@ -116,7 +116,7 @@ fn show(arguments: &OneApproval, context: &Context) -> Result<u8, HarnessError> 
 
 fn approve(arguments: &Approve, context: &Context) -> Result<u8, HarnessError> {
     let store = context.store()?;
-    let for_ms = arguments.expires.as_deref().map(duration_ms).transpose()?;
+    let for_ms = arguments.expires.as_deref().map(|text| duration_ms("--expires", text)).transpose()?;
     let session = arguments.session.as_deref().map(|prefix| store.find(prefix)).transpose()?;
     let by = arguments.by.as_deref().unwrap_or(&context.person);
     let word = Word::Approve { for_ms };
@@ -143,19 +143,4 @@ fn said(listed: &Listed, json: bool, context: &Context) {
     let call = format!("{} {}", printable(&request.tool), call_in_a_line(&request.arguments));
     _ = writeln!(out, "{}: {} is {}", request.id, call, listed.state.as_str());
     _ = writeln!(out, "next: {} resume {}", context.program, request.session);
-}
-
-/// `30m`, `1h`, `2d`, `45s`.
-fn duration_ms(text: &str) -> Result<u64, HarnessError> {
-    let wrong = || usage(format!("--expires {text}: write a time such as 30m, 1h or 2d"));
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?);
-    let seconds: u64 = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        "d" => 24 * 60 * 60,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(seconds * 1_000).filter(|ms| *ms > 0).ok_or_else(wrong)
 }

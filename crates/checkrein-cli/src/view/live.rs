@@ -297,7 +297,7 @@ impl Observer for Live {
             Body::Stop(stop) if !self.streams => {
                 self.line(&format!("{BOLD}{}{BOLD:#} {}", stop.status, printable(&stop.reason)));
             }
-            Body::Request { .. } | Body::RequestFailed { .. } | Body::Stop(_) => {}
+            Body::Request { .. } | Body::RequestFailed { .. } | Body::Stop(_) | Body::Note(_) => {}
         }
     }
 

@@ -11,6 +11,7 @@ mod delegate;
 mod doctor;
 mod examples;
 mod hook;
+mod journal;
 mod kills;
 mod ledger;
 mod looping;

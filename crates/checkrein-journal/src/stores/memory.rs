@@ -8,8 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use checkrein_contract::{Digest, Event, SessionId};
 
 use crate::chain::{Sealed, seal};
+use crate::prune::{References, note};
 use crate::store::{PROPOSAL, RESUMED, STOP, resolve, status_of};
-use crate::{EventStore, FoundRow, Head, JournalError, SessionMeta, SessionRow, StoredRow};
+use crate::{
+    EventStore, FoundRow, Head, JournalError, Pruned, Pruning, PublicKey, SessionMeta, SessionRow, SignedHead,
+    StoredRow,
+};
 
 /// An event store in memory.
 #[derive(Debug, Default)]
@@ -131,6 +135,35 @@ impl EventStore for MemoryStore {
         let state = self.state();
         let fitting = state.sessions.iter().rev().filter(|session| session.id.as_str().starts_with(prefix));
         resolve(prefix, &fitting.map(|session| session.id.clone()).collect::<Vec<_>>())
+    }
+
+    fn signed_head(&self, session: &SessionId) -> Result<Option<SignedHead>, JournalError> {
+        // A signature is for those who read later, and nothing here outlives the handle.
+        self.state().session(session).map(|_| None)
+    }
+
+    fn public_key(&self) -> Result<Option<PublicKey>, JournalError> {
+        Ok(None)
+    }
+
+    fn prune(&self, sessions: &[SessionId], order: Option<&Pruning>) -> Result<Vec<Pruned>, JournalError> {
+        let mut state = self.state();
+        let mut references = References::of(sessions);
+        for session in &state.sessions {
+            for row in &session.rows {
+                references.see(session.id.clone(), row)?;
+            }
+        }
+        let bytes = |digest: &Digest| state.blobs.get(digest).and_then(|bytes| u64::try_from(bytes.len()).ok());
+        let (losses, doomed) = references.losses(|digest| Ok::<_, JournalError>(bytes(digest)))?;
+        let Some(order) = order else { return Ok(losses) };
+        for loss in &losses {
+            let before = state.session(&loss.session)?.head.clone();
+            let (sealed, after) = seal(&loss.session, &before, &[note(&before, loss, order)])?;
+            state.add(&loss.session, sealed, &after);
+        }
+        state.blobs.retain(|digest, _| !doomed.contains(digest));
+        Ok(losses)
     }
 
     fn check(&self) -> Result<(), JournalError> {

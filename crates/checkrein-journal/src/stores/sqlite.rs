@@ -3,23 +3,30 @@
 //! It never repairs, replaces or begins a file anew at a path where one was: what can not be read is an error that names
 //! the file. It does not know what events mean.
 
+mod commit;
 mod fault;
-mod file;
+mod prune;
 mod schema;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use checkrein_contract::{Digest, Event, SessionId};
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use self::commit::{Job, Onto, Queue};
 use self::fault::Failure;
-use crate::chain::{Sealed, seal};
+use crate::chain::seal;
+use crate::key::{self, Signer};
+use crate::signed::PublicKey;
 use crate::store::{AMBIGUOUS_SHOWN_MAX, PROPOSAL, RESUMED, STOP, resolve, status_of};
 use crate::verify::{ChainFault, ChainProblem};
-use crate::{EventStore, FoundRow, Head, JournalError, SessionMeta, SessionRow, StoredRow};
+use crate::{
+    EventStore, FoundRow, Head, JournalError, Pruned, Pruning, SessionMeta, SessionRow, SignedHead, StoredRow, file,
+};
 
 const HEAD: &str = "SELECT seq, hash FROM events WHERE session = ?1 ORDER BY seq DESC LIMIT 1";
 const KNOWN: &str = "SELECT 1 FROM sessions WHERE session = ?1";
@@ -28,6 +35,11 @@ const ADD_EVENT: &str = "INSERT INTO events (session, seq, kind, hash, body) VAL
 const ADD_BLOB: &str = "INSERT INTO blobs (digest, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 const BLOB: &str = "SELECT bytes FROM blobs WHERE digest = ?1";
 const ROWS: &str = "SELECT seq, kind, hash, body FROM events WHERE session = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
+const SIGN: &str = "INSERT INTO heads (session, seq, hash, at, key, signature) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+    ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, \
+    key = excluded.key, signature = excluded.signature";
+const SIGNED: &str = "SELECT seq, hash, at, key, signature FROM heads WHERE session = ?1";
+const ROWS_WITH_PAYLOADS: &str = "SELECT seq, kind, hash, body, session FROM events WHERE instr(body, '\"$blob\"') > 0";
 const ROWS_OF_KINDS: &str = "SELECT e.seq, e.kind, e.hash, e.body, e.session, b.hash \
     FROM events AS e JOIN sessions AS s ON s.session = e.session \
     LEFT JOIN events AS b ON b.session = e.session AND b.seq = e.seq - 1 \
@@ -45,12 +57,17 @@ const FIND: &str = "SELECT session FROM sessions WHERE substr(session, 1, length
 
 /// An event store in one SQLite file.
 ///
-/// The file and those beside it (`-wal`, `-shm`) can be read and written by their owner alone. An append costs one flush
-/// of the disk; now and then one more, when the write-ahead log is carried over into the file.
+/// The file and those beside it (`-wal`, `-shm`, and the signing key) can be read and written by their owner alone. An
+/// append costs one flush of the disk; now and then one more, when the write-ahead log is carried over into the file.
+/// Threads that append at the same time share one.
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
     state: Mutex<State>,
+    queue: Queue,
+    signer: OnceLock<Signer>,
+    /// The hash that this handle signed last of each session it wrote to.
+    ours: Mutex<BTreeMap<SessionId, Digest>>,
 }
 
 #[derive(Debug)]
@@ -68,18 +85,34 @@ impl SqliteStore {
     /// [`JournalError::Corrupt`], [`JournalError::Foreign`] or [`JournalError::Newer`] for a file that can not be taken as
     /// it is; it is left untouched. Otherwise what keeps the store from reading or writing.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
-        let io = |error| fault::io(error, path, "finding");
-        let path = std::path::absolute(path).map_err(io)?;
+        let path = std::path::absolute(path).map_err(|error| file::error(error, path, "finding"))?;
         file::ensure(&path, |draft| schema::begin(draft).map_err(|failure| failure.into_error(&path, "beginning")))?;
         let connection = schema::open(&path).map_err(|failure| failure.into_error(&path, "opening"))?;
         // Only now: what turned out to be no journal keeps its permissions too.
         file::tighten(&path)?;
-        Ok(Self { path, state: Mutex::new(State { connection, damage: None }) })
+        let state = Mutex::new(State { connection, damage: None });
+        Ok(Self { path, state, queue: Queue::default(), signer: OnceLock::new(), ours: Mutex::default() })
     }
 
     /// The file, absolute.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The key that signs, made at first use.
+    fn signer(&self) -> Result<&Signer, JournalError> {
+        match self.signer.get() {
+            Some(signer) => Ok(signer),
+            None => {
+                let signer = Signer::open_or_make(&key::beside(&self.path))?;
+                Ok(self.signer.get_or_init(|| signer))
+            }
+        }
+    }
+
+    /// What is written with these events: the head that they end in, signed. Without events there is nothing new to sign.
+    fn sign(&self, session: &SessionId, head: &Head, events: &[Event]) -> Result<Option<SignedHead>, JournalError> {
+        events.last().map(|last| Ok(self.signer()?.sign(session, head, last.at))).transpose()
     }
 
     fn reading<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T, Failure>) -> Result<T, JournalError> {
@@ -119,16 +152,8 @@ impl SqliteStore {
 impl EventStore for SqliteStore {
     fn create(&self, session: &SessionId, meta: &SessionMeta, first: &[Event]) -> Result<Head, JournalError> {
         let (sealed, head) = seal(session, &Head::genesis(session), first)?;
-        self.writing(|connection| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            if is_known(&transaction, session)? {
-                return Err(JournalError::Exists { session: session.clone() }.into());
-            }
-            let row = params![session.as_str(), integer(meta.created_at), meta.task, meta.model];
-            transaction.prepare_cached(ADD_SESSION)?.execute(row)?;
-            insert(&transaction, session, &sealed)?;
-            Ok(transaction.commit()?)
-        })?;
+        let signed = self.sign(session, &head, first)?;
+        self.commit(Job { session: session.clone(), onto: Onto::New(meta.clone()), sealed, signed })?;
         Ok(head)
     }
 
@@ -137,18 +162,10 @@ impl EventStore for SqliteStore {
     }
 
     fn append(&self, session: &SessionId, expected: &Head, events: &[Event]) -> Result<Head, JournalError> {
-        // Outside of the transaction: other writers need not wait for the hashing.
+        // Outside of the transaction: other writers need not wait for the hashing and signing.
         let (sealed, after) = seal(session, expected, events)?;
-        self.writing(|connection| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let found = head(&transaction, session)?;
-            if found != *expected {
-                let (session, expected) = (session.clone(), expected.clone());
-                return Err(JournalError::Conflict { session, expected, found }.into());
-            }
-            insert(&transaction, session, &sealed)?;
-            Ok(transaction.commit()?)
-        })?;
+        let signed = self.sign(session, &after, events)?;
+        self.commit(Job { session: session.clone(), onto: Onto::Head(expected.clone()), sealed, signed })?;
         Ok(after)
     }
 
@@ -200,6 +217,27 @@ impl EventStore for SqliteStore {
         resolve(prefix, &fitting)
     }
 
+    fn signed_head(&self, session: &SessionId) -> Result<Option<SignedHead>, JournalError> {
+        self.reading(|connection| {
+            let signed = signed(connection, session)?;
+            if signed.is_none() && !is_known(connection, session)? {
+                return Err(JournalError::NoSession { prefix: session.to_string() }.into());
+            }
+            Ok(signed)
+        })
+    }
+
+    fn public_key(&self) -> Result<Option<PublicKey>, JournalError> {
+        match self.signer.get() {
+            Some(signer) => Ok(Some(signer.public().clone())),
+            None => Ok(Signer::open(&key::beside(&self.path))?.map(|signer| signer.public().clone())),
+        }
+    }
+
+    fn prune(&self, sessions: &[SessionId], order: Option<&Pruning>) -> Result<Vec<Pruned>, JournalError> {
+        self.prune_payloads(sessions, order)
+    }
+
     fn check(&self) -> Result<(), JournalError> {
         self.reading(|connection| {
             let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
@@ -227,16 +265,10 @@ fn head_of(session: &SessionId, seq: u64, hash: &str) -> Result<Head, JournalErr
     Ok(Head { seq, hash: Digest::parse(hash).ok_or_else(damaged)? })
 }
 
-fn insert(connection: &Connection, session: &SessionId, sealed: &[Sealed]) -> Result<(), Failure> {
-    let mut add_event = connection.prepare_cached(ADD_EVENT)?;
-    let mut add_blob = connection.prepare_cached(ADD_BLOB)?;
-    for Sealed { row, blobs } in sealed {
-        for blob in blobs {
-            add_blob.execute(params![blob.digest.as_str(), blob.text.as_bytes()])?;
-        }
-        add_event.execute(params![session.as_str(), integer(row.seq), row.kind, row.hash, row.body])?;
-    }
-    Ok(())
+fn signed(connection: &Connection, session: &SessionId) -> Result<Option<SignedHead>, Failure> {
+    let mut statement = connection.prepare_cached(SIGNED)?;
+    let signed = statement.query_row([session.as_str()], |row| signed_row(session, row)).optional()?;
+    signed.transpose().map_err(Failure::from)
 }
 
 fn listed(row: &Row<'_>) -> rusqlite::Result<Result<SessionRow, JournalError>> {
@@ -255,6 +287,19 @@ fn listed(row: &Row<'_>) -> rusqlite::Result<Result<SessionRow, JournalError>> {
 
 fn stored_row(row: &Row<'_>) -> rusqlite::Result<StoredRow> {
     Ok(StoredRow { seq: count(row, 0)?, kind: text(row, 1)?, hash: text(row, 2)?, body: text(row, 3)? })
+}
+
+fn signed_row(session: &SessionId, row: &Row<'_>) -> rusqlite::Result<Result<SignedHead, JournalError>> {
+    let (seq, hash, at) = (count(row, 0)?, text(row, 1)?, count(row, 2)?);
+    let (key, signature) = (PublicKey::new(text(row, 3)?), text(row, 4)?);
+    Ok(head_of(session, seq, &hash).map(|head| SignedHead {
+        at,
+        hash: head.hash,
+        key,
+        seq,
+        session: session.clone(),
+        signature,
+    }))
 }
 
 fn found_row(row: &Row<'_>) -> rusqlite::Result<FoundRow> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::{Event, SessionId};
-use checkrein_journal::{EventStore, JournalError, SqliteStore, verify_chain};
+use checkrein_journal::{ChainProblem, EventStore, JournalError, SqliteStore, verify_chain};
 
 use super::samples::{WORLD, World, big, filled, meta, note, run};
 
@@ -90,8 +90,15 @@ impl Sound {
                 Err(error) => errors.push(error),
             }
             let verified = verify_chain(store, session, None);
+            // A signature that was damaged spoils none of what it signs.
+            let by_head = verified.as_ref().is_err_and(|fault| {
+                matches!(
+                    fault.problem,
+                    ChainProblem::Signature | ChainProblem::Signed { .. } | ChainProblem::Unsigned { .. }
+                )
+            });
             assert!(
-                verified.is_ok() || store.read(session, 1).is_err() || store.check().is_err(),
+                verified.is_ok() || by_head || store.read(session, 1).is_err() || store.check().is_err(),
                 "{what}: {verified:?}"
             );
         }

@@ -3,16 +3,17 @@
 //! What differs between two runs of the same script is in [`World`], and nowhere else.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, Body, Budget, CallId, CallKind, Check, CheckRound, Code, Decision,
     Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote, Identity, Layer,
-    Limit, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question, RuleRef, SeenFile,
+    Limit, Note, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question, RuleRef, SeenFile,
     SessionChange, SessionId, SessionOpened, Skill, Status, Stop, StopOn, ToolSpec, TraceStep, TrimmedResult, Usage,
-    Verdict, Winner,
+    Verdict, Winner, canonical_string,
 };
 use checkrein_journal::{EventStore, Head, Keeps, STORES, SessionMeta, StoreKind};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 /// What differs between two runs of one script.
@@ -72,6 +73,38 @@ pub(crate) fn on_disk() -> impl Iterator<Item = &'static StoreKind> {
 
 pub(crate) fn open(kind: &StoreKind, folder: &Path) -> Box<dyn EventStore> {
     (kind.open)(&folder.join("journal.db")).unwrap_or_else(|error| panic!("{}: {error}", kind.name))
+}
+
+/// As somebody with a shell would: the triggers are in the way only of an accident.
+pub(crate) fn change_by_hand(path: &Path, change: &str) {
+    let connection = Connection::open(path).unwrap();
+    connection
+        .execute_batch(&format!(
+            "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;
+             DROP TRIGGER IF EXISTS events_stay; DROP TRIGGER IF EXISTS events_stand; DROP TRIGGER IF EXISTS blobs_stand;
+             DROP TRIGGER IF EXISTS heads_stay; DROP TRIGGER IF EXISTS heads_go_on;
+             {change}"
+        ))
+        .unwrap();
+}
+
+/// The chain as an outsider would recompute it from its description alone.
+pub(crate) fn hash_by_hand(before: &str, body: &str, session: &str) -> String {
+    let envelope = json!({"session": session, "event": serde_json::from_str::<Value>(body).unwrap()});
+    Digest::of(format!("{before}{}", canonical_string(&envelope)).as_bytes()).to_string()
+}
+
+/// A committed file of an older format.
+pub(crate) fn old_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// A copy of a committed journal in a folder of its own.
+pub(crate) fn old_journal(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    std::fs::copy(old_file(name), &path).unwrap();
+    (folder, path)
 }
 
 /// Says on the terminal, past the test harness, that something was not tested.
@@ -275,5 +308,10 @@ fn ending(world: &World) -> Vec<(Actor, Body)> {
         parallel: false,
     };
     let stop = Stop { status: Status::Completed, code: Code::Done, reason: "answered".to_owned(), limit: None };
-    vec![(Actor::Code, Body::Check(CheckRound { round: 1, calls: vec![check] })), (Actor::Code, Body::Stop(stop))]
+    let seen = Note { name: "seen".to_owned(), fields: [("whom".to_owned(), json!("sam"))].into_iter().collect() };
+    vec![
+        (Actor::Code, Body::Check(CheckRound { round: 1, calls: vec![check] })),
+        (Actor::Code, Body::Stop(stop)),
+        (Actor::Code, Body::Note(seen)),
+    ]
 }

@@ -134,8 +134,7 @@ impl Session {
 /// The time of a session's first event.
 fn began(store: &dyn EventStore, id: &SessionId) -> Result<u64, HarnessError> {
     let row = store.rows(id, 1, 1)?.into_iter().next();
-    let body = row.and_then(|row| serde_json::from_str::<Value>(&row.body).ok());
     // What was changed since can not be told without it.
     let damaged = || HarnessError::NotFound(format!("the first event of session {id} can not be read"));
-    body.and_then(|body| body.get("at").and_then(Value::as_u64)).ok_or_else(damaged)
+    row.and_then(|row| row.at()).ok_or_else(damaged)
 }

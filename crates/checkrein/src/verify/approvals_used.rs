@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use checkrein_contract::{Answer, ApprovalId, Body, Event, SessionOpened};
+use checkrein_contract::{Answer, ApprovalId, Body};
 
-use super::Problem;
+use super::{Journal, Problem};
 
-pub(super) fn check(_opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+pub(super) fn check(journal: &Journal<'_>) -> Result<(), Problem> {
     let mut left: BTreeMap<&ApprovalId, u32> = BTreeMap::new();
-    for event in events {
+    for event in journal.events {
         match &event.body {
             Body::Approval { id, answer: Answer::Approved { uses, .. } } => {
                 left.entry(id).or_insert(*uses);

@@ -1,18 +1,19 @@
 //! I3: each decision, computed again from the log and the policy in it, is the one that was logged.
 
-use checkrein_contract::{Body, Event, Foreseen, SessionOpened, TraceStep, Winner};
+use checkrein_contract::{Body, Foreseen, TraceStep, Winner};
 use checkrein_policy::decide;
 
-use super::Problem;
+use super::{Journal, Problem};
 use crate::setup::load_policy;
 
-pub(super) fn check(opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+pub(super) fn check(journal: &Journal<'_>) -> Result<(), Problem> {
+    let opened = journal.opened;
     let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables);
     let policy = policy.map_err(|error| Problem { seq: 1, problem: error.to_string() })?;
     if *policy.digest() != opened.policy_digest {
         return Err(Problem { seq: 1, problem: "the policy is not the one its digest names".to_owned() });
     }
-    for event in events {
+    for event in journal.events {
         let Body::Decision { call, decision, facts, .. } = &event.body else { continue };
         if decision.trace.is_empty() {
             // Refused before it could be judged: there is nothing to compute.

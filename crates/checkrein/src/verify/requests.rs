@@ -1,14 +1,14 @@
 //! I4: each request, built again from the log, is the one that was sent. I8: each request extends the one before, unless
 //! an event between them says why not.
 
-use checkrein_contract::{Body, Digest, Event, SessionChange, SessionOpened};
+use checkrein_contract::{Body, Digest, Event, SessionChange};
 use checkrein_session::State;
 
-use super::Problem;
+use super::{Journal, Problem};
 
 /// I4.
-pub(super) fn check_requests(opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
-    walk(opened, events, |event, digest, rebuilt, _| {
+pub(super) fn check_requests(journal: &Journal<'_>) -> Result<(), Problem> {
+    walk(journal, |event, digest, rebuilt, _| {
         if digest == &rebuilt.digest {
             return Ok(());
         }
@@ -17,9 +17,9 @@ pub(super) fn check_requests(opened: &SessionOpened, events: &[Event]) -> Result
 }
 
 /// I8.
-pub(super) fn check_prefixes(opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+pub(super) fn check_prefixes(journal: &Journal<'_>) -> Result<(), Problem> {
     let mut before: Option<Digest> = None;
-    walk(opened, events, |event, _, rebuilt, changed| {
+    walk(journal, |event, _, rebuilt, changed| {
         let earlier = before.replace(rebuilt.shown.clone());
         let free = changed || rebuilt.last.is_some();
         match earlier {
@@ -34,17 +34,17 @@ pub(super) fn check_prefixes(opened: &SessionOpened, events: &[Event]) -> Result
 /// Folds the events and builds every request again. The last argument of `look` tells whether an event since the request
 /// before explains another beginning (a skill, a trim, a raised budget).
 fn walk(
-    opened: &SessionOpened,
-    events: &[Event],
+    journal: &Journal<'_>,
     mut look: impl FnMut(&Event, &Digest, &checkrein_session::Plan, bool) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
+    let opened = journal.opened;
     let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
     let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
     let context = checkrein_context::policy(name, &numbers)
         .map_err(|error| Problem { seq: 1, problem: format!("the context policy can not be made: {error}") })?;
     let mut state: Option<State> = None;
     let mut changed = false;
-    for event in events {
+    for event in journal.events {
         let failed = |error: checkrein_session::ApplyError| Problem { seq: error.seq, problem: error.reason };
         let Some(state) = state.as_mut() else {
             state = Some(State::open(event).map_err(failed)?);

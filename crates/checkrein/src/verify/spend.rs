@@ -1,14 +1,14 @@
 //! I6: what was spent never exceeds a budget by more than the one reserved attempt. What a request reserves, its estimated
 //! input and the ceiling of its reply, has to fit into what is left when it is sent.
 
-use checkrein_contract::{Body, Event, SessionOpened, Usage};
+use checkrein_contract::{Body, SessionOpened, Usage};
 use checkrein_session::State;
 
-use super::Problem;
+use super::{Journal, Problem};
 
-pub(super) fn check(opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+pub(super) fn check(journal: &Journal<'_>) -> Result<(), Problem> {
     let mut state: Option<State> = None;
-    for event in events {
+    for event in journal.events {
         let failed = |error: checkrein_session::ApplyError| Problem { seq: error.seq, problem: error.reason };
         let Some(state) = state.as_mut() else {
             state = Some(State::open(event).map_err(failed)?);
@@ -16,7 +16,7 @@ pub(super) fn check(opened: &SessionOpened, events: &[Event]) -> Result<(), Prob
         };
         if let Body::Request { last: None, estimate, max_output, .. } = &event.body {
             let reserved = Usage { input: *estimate, output: u64::from(*max_output), estimated: true };
-            fits(state, opened, reserved).map_err(|problem| Problem::at(event, problem))?;
+            fits(state, journal.opened, reserved).map_err(|problem| Problem::at(event, problem))?;
         }
         state.apply(event).map_err(failed)?;
     }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use checkrein_contract::{Answer, ApprovalId, Body, CallId, CallKind, Event, SessionOpened, Settlement, Verdict};
+use checkrein_contract::{Answer, ApprovalId, Body, CallId, CallKind, Settlement, Verdict};
 
-use super::Problem;
+use super::{Journal, Problem};
 
 /// I1. A start of a call that was interrupted may be followed by another, of one that may not be repeated only after a
 /// person said so; an end comes once, and only the last call of a session that was cut off may lack it.
-pub(super) fn check_starts(_opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+pub(super) fn check_starts(journal: &Journal<'_>) -> Result<(), Problem> {
     let mut decided: BTreeMap<&CallId, u64> = BTreeMap::new();
     let mut ended: BTreeMap<&CallId, u64> = BTreeMap::new();
     let mut once: BTreeSet<&CallId> = BTreeSet::new();
-    for event in events {
+    for event in journal.events {
         match &event.body {
             Body::Decision { call, .. } => {
                 decided.insert(call, event.seq);
@@ -46,11 +46,11 @@ pub(super) fn check_starts(_opened: &SessionOpened, events: &[Event]) -> Result<
 }
 
 /// I2.
-pub(super) fn check_effects(_opened: &SessionOpened, events: &[Event]) -> Result<(), Problem> {
+pub(super) fn check_effects(journal: &Journal<'_>) -> Result<(), Problem> {
     let mut decided: BTreeMap<&CallId, Verdict> = BTreeMap::new();
     let mut asked: BTreeMap<&ApprovalId, &CallId> = BTreeMap::new();
     let mut approved: BTreeMap<&ApprovalId, bool> = BTreeMap::new();
-    for event in events {
+    for event in journal.events {
         match &event.body {
             Body::Decision { call, decision, .. } => {
                 decided.insert(call, decision.verdict);

@@ -1,6 +1,6 @@
 //! The invariants: each holds for real sessions, and each is found broken in a journal that was tampered with.
 
-use checkrein::contract::{Answer, Body, Event, SessionId, Settlement, Verdict};
+use checkrein::contract::{Answer, Body, Event, Note, SessionId, Settlement, Verdict};
 use checkrein::verify::{Fault, verify_events};
 use serde_json::json;
 
@@ -36,14 +36,12 @@ fn find(events: &[Event], mut wanted: impl FnMut(&Body) -> bool) -> usize {
     events.iter().position(|event| wanted(&event.body)).expect("such an event")
 }
 
-/// Shows I1, I2, I3, I4, I5, I6, I7, I8, I10: a real session keeps them all.
+/// Shows I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11: a real session keeps them all.
 #[tokio::test]
 async fn a_real_session_keeps_them_all() {
     let (session, events) = events().await;
-    assert_eq!(
-        verify_events(&session, &events),
-        Ok(vec!["chain", "I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I10"])
-    );
+    let all = vec!["I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11"];
+    assert_eq!(verify_events(&session, &events), Ok(all));
 }
 
 /// Shows I1: a start without a decision.
@@ -69,9 +67,18 @@ async fn a_start_that_is_repeated_is_found() {
     assert_eq!((fault.invariant, fault.problem.contains("nobody said that it may be")), ("I1", true), "{fault:?}");
 }
 
-/// Shows I2: a start whose decision was changed to deny, and one without its approval.
+/// Shows I2: a start without its approval, and one whose approval was changed to a no. One whose decision was changed to a
+/// no is found at the decision, which comes first.
 #[tokio::test]
 async fn an_effect_without_permission_is_found() {
+    let fault = broken(|events| {
+        let at = find(events, |body| matches!(body, Body::Started { approval: Some(_), .. }));
+        if let Body::Started { approval, .. } = &mut events[at].body {
+            *approval = None;
+        }
+    })
+    .await;
+    assert_eq!(fault.invariant, "I2", "{fault:?}");
     let fault = broken(|events| {
         let at = find(events, |body| matches!(body, Body::Decision { .. }));
         if let Body::Decision { decision, .. } = &mut events[at].body {
@@ -79,7 +86,7 @@ async fn an_effect_without_permission_is_found() {
         }
     })
     .await;
-    assert_eq!(fault.invariant, "I2", "{fault:?}");
+    assert_eq!(fault.invariant, "I3", "{fault:?}");
     let fault = broken(|events| {
         let at = find(events, |body| matches!(body, Body::Approval { .. }));
         if let Body::Approval { answer, .. } = &mut events[at].body {
@@ -187,4 +194,27 @@ async fn an_approval_used_twice_is_found() {
     })
     .await;
     assert_eq!(fault.invariant, "I10", "{fault:?}");
+}
+
+/// Shows I9: an event that says something else once it is read back from its own bytes.
+#[tokio::test]
+async fn an_event_with_two_readings_is_found() {
+    let fault = broken(|events| {
+        let fields = json!({ "name": "another", "text": "seen" }).as_object().unwrap().clone();
+        let note = Body::Note(Note { name: "one".to_owned(), fields });
+        let last = events.last().unwrap().clone();
+        events.push(Event { body: note, ..last });
+    })
+    .await;
+    assert_eq!(fault.invariant, "I9", "{fault:?}");
+}
+
+/// A note of a later version changes nothing of what is proved.
+#[tokio::test]
+async fn a_note_that_nobody_knows_is_passed_over() {
+    let (session, mut events) = events().await;
+    let last = events.last().unwrap().clone();
+    let fields = json!({ "text": "seen" }).as_object().unwrap().clone();
+    events.push(Event { seq: last.seq + 1, body: Body::Note(Note { name: "later".to_owned(), fields }), ..last });
+    assert!(verify_events(&session, &events).is_ok());
 }

@@ -9,4 +9,5 @@ mod facts;
 mod import;
 mod invariants;
 mod messages;
+mod old;
 mod recovery;

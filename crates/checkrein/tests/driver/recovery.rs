@@ -3,6 +3,7 @@
 use checkrein::approvals::Word;
 use checkrein::contract::{Body, CallId, Code, Event, Finished, FinishedAs, OnAsk, SessionId, Settlement, Status};
 use checkrein::journal::SessionMeta;
+use checkrein::verify::Anchors;
 use checkrein::{Front, ResumeOptions, RunOptions, Unobserved};
 use serde_json::json;
 
@@ -75,7 +76,7 @@ async fn settled(rig: &Rig, session: &SessionId, word: Settlement, said: &str) -
     let events = rig.events(session);
     let by = events.iter().filter(|event| matches!(event.body, Body::Settled { .. })).map(|event| event.by.to_string());
     assert_eq!(by.collect::<Vec<_>>(), ["person:dana"]);
-    let verified = checkrein::verify::verify(&*rig.harness.store, session, None).unwrap();
+    let verified = checkrein::verify::verify(&*rig.harness.store, session, &Anchors::default()).unwrap();
     assert!(verified.is_ok(), "{verified:?}");
     ends(&events)
 }
@@ -186,7 +187,7 @@ async fn running_again_needs_another_yes() {
     approve(paused.approvals[0].as_str());
     assert_eq!(rig.resume(&session).drive().await.unwrap().status, Status::Completed);
     assert_eq!(std::fs::read_to_string(rig.project().join("ledger.txt")).unwrap().lines().count(), 2);
-    let verified = checkrein::verify::verify(&*rig.harness.store, &session, None).unwrap();
+    let verified = checkrein::verify::verify(&*rig.harness.store, &session, &Anchors::default()).unwrap();
     assert!(verified.is_ok(), "{verified:?}");
 }
 
@@ -198,10 +199,8 @@ async fn a_proposal_that_had_not_started_goes_on() {
     let outcome = rig.resume(&session).drive().await.unwrap();
     assert_eq!((outcome.status, outcome.tool_runs["probe"]), (Status::Completed, 2));
     assert_eq!(*rig.probe.ran.lock().unwrap(), ["a", "b"]);
-    assert_eq!(
-        checkrein::verify::verify(&*rig.harness.store, &session, None).unwrap().map(|report| report.holds.len()),
-        Ok(10)
-    );
+    let verified = checkrein::verify::verify(&*rig.harness.store, &session, &Anchors::default()).unwrap().unwrap();
+    assert_eq!((verified.holds.len(), verified.signed.unwrap().head()), (13, verified.head));
 }
 
 /// A pure call that was interrupted is simply run again.

@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &PolicyDiff, context: &Context) -> Result<u8, Harne
     }
     if files.is_empty() || !names.is_empty() {
         let store = context.store()?;
-        let past = Past::read(&*store, &sessions(&*store, names.into_iter().map(String::as_str))?)?;
+        let past = Past::read(&*store, &sessions(&*store, names.into_iter().map(String::as_str), context)?)?;
         all.names.extend(past.calls().iter().map(name));
         all.before.extend(past.judged(Some(&old))?);
         all.after.extend(past.judged(Some(&new))?);
@@ -62,10 +62,11 @@ pub(super) fn name(call: &PastCall) -> String {
     format!("{} {}  {} {}", call.session, call.call, call.tool, call_in_a_line(&call.args))
 }
 
-/// The sessions of these names; all where there is none, oldest first.
+/// The sessions of these names; all that can be read where there is none, oldest first.
 pub(super) fn sessions<'n>(
     store: &dyn EventStore,
     names: impl Iterator<Item = &'n str>,
+    context: &Context,
 ) -> Result<Vec<SessionId>, HarnessError> {
     let named: Vec<SessionId> = names.map(|name| store.find(name)).collect::<Result<_, _>>()?;
     if !named.is_empty() {
@@ -73,6 +74,12 @@ pub(super) fn sessions<'n>(
     }
     let mut all: Vec<SessionId> = store.sessions()?.into_iter().map(|row| row.id).collect();
     all.reverse();
+    let pruned = checkrein::prune::pruned(store)?;
+    if !pruned.is_empty() {
+        let names: Vec<&str> = pruned.iter().map(SessionId::as_str).collect();
+        context.complain(&format!("pruned, so they can not be judged again: {}", names.join(", ")));
+    }
+    all.retain(|session| !pruned.contains(session));
     Ok(all)
 }
 

@@ -22,7 +22,7 @@ const SHOWN: usize = 5;
 
 pub(super) fn run(arguments: &PolicySuggest, context: &Context) -> Result<u8, HarnessError> {
     let store = context.store()?;
-    let past = Past::read(&*store, &sessions(&*store, arguments.sessions.iter().map(String::as_str))?)?;
+    let past = Past::read(&*store, &sessions(&*store, arguments.sessions.iter().map(String::as_str), context)?)?;
     let policy = arguments.to.as_deref().filter(|path| path.exists()).map(source).transpose()?;
     let found = suggest(&past, policy.as_ref())?;
     let approved = past.calls().iter().filter(|call| call.approved).count();

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use crate::JournalError;
+use crate::{JournalError, file};
 
 /// What can go wrong inside the store.
 pub(super) enum Failure {
@@ -41,17 +41,6 @@ impl Failure {
     }
 }
 
-/// The journal's error for one of the system.
-pub(super) fn io(error: io::Error, path: &Path, doing: &'static str) -> JournalError {
-    let (path, reason) = (path.to_owned(), error.to_string());
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => JournalError::Full { path },
-        ErrorKind::ReadOnlyFilesystem => JournalError::ReadOnly { path },
-        ErrorKind::PermissionDenied => JournalError::NotWritable { path, reason },
-        _ => JournalError::Io { doing, path, reason },
-    }
-}
-
 fn sql(error: &rusqlite::Error, path: &Path, doing: &'static str) -> JournalError {
     let path = path.to_owned();
     let Some(code) = error.sqlite_error_code() else {
@@ -66,7 +55,7 @@ fn sql(error: &rusqlite::Error, path: &Path, doing: &'static str) -> JournalErro
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => JournalError::Busy { path },
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::PermissionDenied => {
             match ask_folder(&path) {
-                Err(reason) => io(reason, &path, doing),
+                Err(reason) => file::error(reason, &path, doing),
                 Ok(()) if code == ErrorCode::ReadOnly => JournalError::ReadOnly { path },
                 Ok(()) => JournalError::Io { doing, path, reason: error.to_string() },
             }

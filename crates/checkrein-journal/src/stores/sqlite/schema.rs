@@ -24,7 +24,8 @@ const LOG_BYTES_MAX: u32 = 16 * 1_024 * 1_024;
 const STATEMENTS: usize = 32;
 
 /// What leads from format N to format N+1, in order. Entries are only ever added.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE sessions (
         ordinal INTEGER PRIMARY KEY,
         session TEXT NOT NULL UNIQUE,
@@ -51,7 +52,22 @@ const MIGRATIONS: &[&str] = &["
         BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
     CREATE TRIGGER blobs_stand BEFORE UPDATE ON blobs
         BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
-"];
+",
+    "
+    CREATE TABLE heads (
+        session TEXT NOT NULL PRIMARY KEY REFERENCES sessions (session),
+        seq INTEGER NOT NULL,
+        hash TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        signature TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER heads_stay BEFORE DELETE ON heads
+        BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+    CREATE TRIGGER heads_go_on BEFORE UPDATE ON heads WHEN NEW.seq <= OLD.seq OR NEW.session <> OLD.session
+        BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+",
+];
 
 /// Begins a journal in an empty file and closes it again.
 pub(super) fn begin(draft: &Path) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! The journal's files: how they begin, who may read them, and what must not be taken for a new journal.
 //!
-//! A file at the path is never opened here. Closing any descriptor of a file drops every lock that this process has on it,
+//! A database at a path is never opened here. Closing any descriptor of a file drops every lock that this process has on it,
 //! those of SQLite included, so only SQLite may open a file that SQLite may have open.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -8,7 +8,6 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::fault;
 use crate::JournalError;
 
 /// Readable and writable by the owner alone.
@@ -23,8 +22,7 @@ const DRAFTS_MAX: u32 = 100;
 ///
 /// # Errors
 /// [`JournalError::Corrupt`] when what is there can not be a journal; otherwise what the system says.
-pub(super) fn ensure(path: &Path, begin: impl FnOnce(&Path) -> Result<(), JournalError>) -> Result<(), JournalError> {
-    let io = |error| fault::io(error, path, "looking at");
+pub(crate) fn ensure(path: &Path, begin: impl FnOnce(&Path) -> Result<(), JournalError>) -> Result<(), JournalError> {
     let corrupt = |detail: &str| Err(JournalError::Corrupt { path: path.to_owned(), detail: detail.to_owned() });
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
@@ -37,17 +35,38 @@ pub(super) fn ensure(path: &Path, begin: impl FnOnce(&Path) -> Result<(), Journa
             if fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) {
                 return corrupt("the file is gone, and its write-ahead log is still there");
             }
-            let folder = path.parent().unwrap_or(Path::new("/"));
-            DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder).map_err(io)?;
-            let draft = draft(path).map_err(io)?;
-            let placed = begin(&draft).and_then(|()| place(&draft, path).map_err(io));
-            for leftover in ["", "-wal", "-shm"] {
-                // Gone already when all went well; the error on its way says more otherwise.
-                let _ = fs::remove_file(beside(&draft, leftover));
-            }
-            placed
+            make(path, begin)
         }
-        Err(error) => Err(io(error)),
+        Err(failed) => Err(error(failed, path, "looking at")),
+    }
+}
+
+/// Makes a file, and its folder, for their owner alone: `begin` fills it under another name, and it appears at the path
+/// whole or not at all. One that another process made meanwhile stays.
+///
+/// # Errors
+/// What `begin` says, or the system.
+pub(crate) fn make(path: &Path, begin: impl FnOnce(&Path) -> Result<(), JournalError>) -> Result<(), JournalError> {
+    let io = |failed| error(failed, path, "making");
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder).map_err(io)?;
+    let draft = draft(path).map_err(io)?;
+    let placed = begin(&draft).and_then(|()| place(&draft, path).map_err(io));
+    for leftover in ["", "-wal", "-shm"] {
+        // Gone already when all went well; the error on its way says more otherwise.
+        let _ = fs::remove_file(beside(&draft, leftover));
+    }
+    placed
+}
+
+/// The journal's error for one of the system.
+pub(crate) fn error(error: io::Error, path: &Path, doing: &'static str) -> JournalError {
+    let (path, reason) = (path.to_owned(), error.to_string());
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => JournalError::Full { path },
+        ErrorKind::ReadOnlyFilesystem => JournalError::ReadOnly { path },
+        ErrorKind::PermissionDenied => JournalError::NotWritable { path, reason },
+        _ => JournalError::Io { doing, path, reason },
     }
 }
 
@@ -55,7 +74,9 @@ pub(super) fn ensure(path: &Path, begin: impl FnOnce(&Path) -> Result<(), Journa
 fn draft(path: &Path) -> io::Result<PathBuf> {
     let mut last = io::Error::from(ErrorKind::AlreadyExists);
     for number in 0..DRAFTS_MAX {
-        let draft = beside(path, &format!(".new-{}-{number}", std::process::id()));
+        // The ending stays, so that rules about names (no tool reads a `*.key`) hold for a draft too.
+        let ending = path.extension().unwrap_or_default().display();
+        let draft = path.with_extension(format!("new-{}-{number}.{ending}", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&draft) {
             Ok(_) => return Ok(draft),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => last = error,
@@ -82,14 +103,14 @@ fn place(draft: &Path, path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says when the files belong to somebody else.
-pub(super) fn tighten(path: &Path) -> Result<(), JournalError> {
+pub(crate) fn tighten(path: &Path) -> Result<(), JournalError> {
     for suffix in ["", "-wal", "-shm"] {
         let file = beside(path, suffix);
         let Ok(found) = fs::metadata(&file) else { continue };
         let mode = found.permissions().mode();
         if mode & 0o077 != 0 {
             let tight = Permissions::from_mode(mode & 0o700);
-            fs::set_permissions(&file, tight).map_err(|error| fault::io(error, &file, "protecting"))?;
+            fs::set_permissions(&file, tight).map_err(|failed| error(failed, &file, "protecting"))?;
         }
     }
     Ok(())
