@@ -14,6 +14,7 @@ use checkrein_gate::{Approved, CommandSpec, Denial, Enforcement, Grant, RunOutpu
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
+use crate::after::After;
 use crate::cgroup::Cgroups;
 use crate::egress::{self, Told};
 use crate::environment::{self, Environment};
@@ -103,8 +104,8 @@ impl Confined {
             layers.network = false;
             layers.open_network = true;
         }
-        let Given { mut view, sockets } =
-            View::of(approved.grant(), &self.host, layers.namespaces).map_err(not_started)?;
+        let given = View::of(approved.grant(), &self.host, layers.namespaces).map_err(not_started)?;
+        let Given { mut view, sockets, named, kept, repositories } = given;
         self.give_program(&mut view, &program);
         let temporary = if layers.namespaces { None } else { Some(temporary(&mut view, &mut env)?) };
         let argv = std::mem::take(&mut spec.argv);
@@ -116,6 +117,9 @@ impl Confined {
             env,
             view,
             sockets,
+            named,
+            kept,
+            repositories,
             limits: self.limits.unwrap_or_else(|| Limits::usual(seconds)),
             layers,
             way_out,
@@ -128,7 +132,8 @@ impl Confined {
     /// A program that the host names may lie anywhere: it is given with its folder, where its parts are, unless that is
     /// the person's home or holds it.
     fn give_program(&self, view: &mut Vec<Node>, program: &Path) {
-        if matches!(innermost(view, program), Some(NodeKind::Read | NodeKind::Write | NodeKind::Layered)) {
+        let kind = innermost(view, program).map(|node| &node.kind);
+        if matches!(kind, Some(NodeKind::Read | NodeKind::Write | NodeKind::Opened | NodeKind::Layered)) {
             return;
         }
         let folder = program.parent().filter(|folder| !self.host.home.starts_with(folder));
@@ -158,38 +163,19 @@ impl Confined {
         if let Some(pid) = child.id() {
             group.take(pid).map_err(|e| not_started("no control group", e))?;
         }
+        let mut after = After::new(plan);
         // The command holds the other end of the socket, and would keep it open.
         drop(command);
         let told = Mutex::new(Told::default());
         let (mut output, reports) =
-            tokio::join!(to_its_end(child, spec, secrets, cancel), listen(&mut reports, plan, grant, &told));
+            tokio::join!(to_its_end(child, spec, secrets, cancel), listen(&mut reports, &mut after, grant, &told));
+        let taken = after.finish();
         let out_of_memory = group.out_of_memory();
         drop(group);
         let outside = told.into_inner().unwrap_or_else(PoisonError::into_inner);
         (output.connected, output.denied) = (outside.connected, outside.denied);
-        // How the launcher ended says nothing of the program.
-        (output.exit, output.signal) = (None, None);
-        let mut told = false;
-        for report in reports {
-            match report {
-                Report::Ready { .. } | Report::WayOut => {}
-                Report::NotGiven { program } if is_program(Path::new(&program)) => {
-                    output.denied.push(Denial { kind: "read".to_owned(), target: program });
-                }
-                Report::NotGiven { .. } => {}
-                Report::Denied { kind, target } => output.denied.push(Denial { kind, target }),
-                Report::Exited(code) if !told => (told, output.exit) = (true, Some(code)),
-                Report::Killed(signal) if !told => (told, output.signal) = (true, Some(signal)),
-                Report::Exhausted(what) => output.exhausted = Some(what),
-                Report::Exited(_) | Report::Killed(_) => {}
-                Report::Failed { reason, .. } => return Err(SandboxFailure::NotStarted { reason }),
-                Report::NotStarted { errno } => {
-                    let name = plan.argv.first().map_or("", String::as_str);
-                    let error = std::io::Error::from_raw_os_error(errno);
-                    return Err(unstarted(name, Some(Path::new(&plan.program)), &error));
-                }
-            }
-        }
+        let told = settle(&mut output, plan, reports)?;
+        output.denied.extend(taken);
         if out_of_memory {
             // Those who watch the program may have gone with it.
             output.exhausted = Some("memory".to_owned());
@@ -206,10 +192,49 @@ impl Confined {
     }
 }
 
-/// Gives the plan, hears all reports, and serves the way out meanwhile.
-async fn listen(reports: &mut Reports, plan: &Plan, grant: Option<&Grant>, told: &Mutex<Told>) -> Vec<Report> {
+/// What the reports say of how it ended and what was refused; whether they say how it ended.
+fn settle(output: &mut RunOutput, plan: &Plan, reports: Vec<Report>) -> Result<bool, SandboxFailure> {
+    // How the launcher ended says nothing of the program.
+    (output.exit, output.signal) = (None, None);
+    let mut told = false;
+    for report in reports {
+        match report {
+            Report::Ready { .. } | Report::WayOut => {}
+            // Answered and noted already.
+            Report::MayWrite { .. }
+            | Report::First(_)
+            | Report::Made { .. }
+            | Report::Left { .. }
+            | Report::Repository { .. } => {}
+            Report::NotGiven { program } if is_program(Path::new(&program)) => {
+                output.denied.push(Denial { kind: "read".to_owned(), target: program });
+            }
+            Report::NotGiven { .. } => {}
+            Report::Denied { kind, target } => output.denied.push(Denial { kind, target }),
+            Report::Exited(code) if !told => (told, output.exit) = (true, Some(code)),
+            Report::Killed(signal) if !told => (told, output.signal) = (true, Some(signal)),
+            Report::Exhausted(what) => output.exhausted = Some(what),
+            Report::Exited(_) | Report::Killed(_) => {}
+            Report::Failed { reason, .. } => return Err(SandboxFailure::NotStarted { reason }),
+            Report::NotStarted { errno } => {
+                let name = plan.argv.first().map_or("", String::as_str);
+                let error = std::io::Error::from_raw_os_error(errno);
+                return Err(unstarted(name, Some(Path::new(&plan.program)), &error));
+            }
+        }
+    }
+    Ok(told)
+}
+
+/// Gives the plan, hears all reports, answers what is asked, and serves the way out meanwhile.
+async fn listen(
+    reports: &mut Reports,
+    after: &mut After<'_>,
+    grant: Option<&Grant>,
+    told: &Mutex<Told>,
+) -> Vec<Report> {
     let mut all = Vec::new();
-    if reports.give(plan).await.is_err() {
+    if reports.give(after.plan()).await.is_err() {
         return all;
     }
     let mut serving = None;
@@ -223,7 +248,13 @@ async fn listen(reports: &mut Reports, plan: &Plan, grant: Option<&Grant>, told:
         tokio::select! {
             biased;
             report = reports.next() => match report {
-                Some(report) => all.push(report),
+                Some(Report::MayWrite { path }) => {
+                    let yes = grant.is_some_and(|grant| !grant.is_kept_from_writing(&path));
+                    if reports.answer(yes).await.is_err() {
+                        return all;
+                    }
+                }
+                Some(report) => all.extend(after.note(report)),
                 None => return all,
             },
             _ = served => serving = None,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
@@ -26,22 +27,15 @@ const SYSTEM: &[&str] = &[
     "/sys/fs/cgroup",
     "/run/current-system",
 ];
-/// Files of the system that are nobody's business, also where it is root that runs.
-const SYSTEM_SECRETS: &[&str] = &[
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssl/private",
-    "/etc/krb5.keytab",
-    "/etc/NetworkManager/system-connections",
-    "/etc/wireguard",
-    "/etc/docker",
-    "/etc/kubernetes",
-    "/etc/rancher",
-];
+/// Where the system's settings are. What others than its owner may not read there is nobody's business, also where it is
+/// root that runs.
+const SETTINGS: &str = "/etc";
+/// Entries of it that are looked at. A folder behind that is not given.
+const MOST_SETTINGS: usize = 50_000;
+/// What of the system is nobody's business besides.
+const SYSTEM_SECRETS: &[&str] = &["/etc/docker", "/etc/kubernetes", "/etc/rancher"];
+/// Files at the top of one tool chain that are looked at.
+const MOST_LOOSE: usize = 1_000;
 /// Folders below a home where tool chains live, and settings that tools read.
 const TOOLCHAINS: &[&str] = &[
     ".cargo",
@@ -93,6 +87,8 @@ pub(crate) struct Host {
     pub(crate) home: PathBuf,
     /// Places that every program has.
     pub(crate) places: BTreeMap<String, NodeKind>,
+    /// Files at the top of tool chains, among which a person may keep more than tools.
+    pub(crate) loose: Vec<PathBuf>,
 }
 
 impl Host {
@@ -104,6 +100,7 @@ impl Host {
     /// Looks around.
     pub(crate) fn look(env: Environment, home: &Path) -> Self {
         let mut places = BTreeMap::new();
+        let mut loose = Vec::new();
         for path in SYSTEM {
             match fs::read_link(path) {
                 Ok(target) => {
@@ -115,9 +112,8 @@ impl Host {
                 Err(_) => {}
             }
         }
-        let keys = fs::read_dir("/etc/ssh").into_iter().flatten().flatten().map(|entry| entry.path());
-        let keys = keys.filter(|path| path.to_string_lossy().ends_with("_key"));
-        for path in SYSTEM_SECRETS.iter().map(PathBuf::from).chain(keys).filter(|path| path.exists()) {
+        let secrets = SYSTEM_SECRETS.iter().map(PathBuf::from).filter(|path| path.exists());
+        for path in secrets.chain(not_for_others(Path::new(SETTINGS))) {
             places.insert(shown(&path), NodeKind::Hidden);
         }
         let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
@@ -142,13 +138,53 @@ impl Host {
             if real.file_name().is_some_and(|name| KEPT_SECRETS.iter().any(|secret| name == *secret)) {
                 places.insert(shown(&real), NodeKind::Hidden);
             } else if !is_below(&places, &real) {
+                loose.extend(files_at_top(&real));
                 // A tool chain keeps what it fetched and its locks beside its programs.
                 let kind = if real.is_dir() && real.parent().is_some() { NodeKind::Layered } else { NodeKind::Read };
                 places.insert(shown(&real), kind);
             }
         }
-        Self { env, home, places }
+        Self { env, home, places, loose }
     }
+}
+
+/// What in a folder others than its owner may not read, whole folders before what lies in them.
+fn not_for_others(top: &Path) -> Vec<PathBuf> {
+    let (mut closed, mut folders, mut seen) = (Vec::new(), vec![top.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        if seen > MOST_SETTINGS {
+            closed.push(folder);
+            continue;
+        }
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            seen += 1;
+            // Of a link itself: what it leads to has its own place.
+            let Ok(found) = entry.metadata() else { continue };
+            if found.is_symlink() {
+                continue;
+            }
+            let needed = if found.is_dir() { 0o5 } else { 0o4 };
+            if found.mode() & needed != needed {
+                closed.push(entry.path());
+            } else if found.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    closed
+}
+
+/// Files in the folder of a tool chain and in those that lie in it. Further down is what it fetched, keys of examples among
+/// it, which builds need.
+fn files_at_top(top: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).take(MOST_LOOSE).collect()
+    };
+    let (folders, mut files): (Vec<_>, Vec<_>) =
+        entries(top).into_iter().partition(|path| path.is_dir() && !path.is_symlink());
+    files.extend(folders.iter().flat_map(|folder| entries(folder)).filter(|path| !path.is_dir()));
+    files.truncate(MOST_LOOSE);
+    files
 }
 
 /// A folder of programs with what lies beside it: tools find their parts from where they are. A folder in a home itself

@@ -15,7 +15,7 @@ mod raw;
 mod room;
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, IoSlice, Write as _};
+use std::io::{BufRead as _, BufReader, IoSlice, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -25,7 +25,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, set_parent_process_death_signal, waitpid};
 
-use crate::plan::{Layer, Plan, Report};
+use crate::plan::{Layer, Plan, Report, YES};
 
 /// The word by which this program is asked to be the launcher.
 pub(crate) const WORD: &str = "__confine";
@@ -89,6 +89,14 @@ impl Reports {
         Ok(())
     }
 
+    /// Asks the harness whether a rule lets this path be written. Whoever gets no answer has no right.
+    fn may_write(&self, path: &std::path::Path) -> bool {
+        let Some(path) = path.to_str().map(str::to_owned) else { return false };
+        self.tell(&Report::MayWrite { path });
+        let mut answer = [0_u8];
+        matches!((&self.0).read(&mut answer), Ok(1)) && answer == [YES]
+    }
+
     fn broken(&self, broken: Broken) {
         self.tell(&Report::Failed { layer: broken.layer, reason: broken.reason });
     }
@@ -123,6 +131,7 @@ fn launch(plan: &Plan, reports: &Reports) -> Result<(), Broken> {
         raw::Forked::Parent(child) => child,
     };
     drop(told);
+    reports.tell(&Report::First(child.as_raw_nonzero().get()));
     if plan.layers.namespaces
         && let Err(error) = raw::map_users(child)
     {

@@ -4,11 +4,13 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod after;
 mod capture;
 mod cgroup;
 mod confined;
 mod egress;
 mod environment;
+mod git_settings;
 mod group;
 mod host;
 mod itself;
@@ -17,6 +19,7 @@ mod plan;
 mod probe;
 mod prove;
 mod reports;
+mod repositories;
 mod running;
 mod scrub;
 mod tree;

@@ -2,7 +2,9 @@
 //! nothing; the harness makes a [`Plan`] from a grant, the launcher carries it out to the letter or not at all.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,10 +27,27 @@ pub(crate) struct Plan {
     /// not to be connected to.
     #[serde(default)]
     pub(crate) sockets: Vec<(u64, u64)>,
+    /// Paths that were granted by name to be made and changed, with all below.
+    #[serde(default)]
+    pub(crate) named: Vec<String>,
+    /// Patterns of names that some rule keeps from being written. What matches one is asked about before it is made.
+    #[serde(default)]
+    pub(crate) kept: Vec<String>,
+    /// Git's folders that were there before.
+    #[serde(default)]
+    pub(crate) repositories: Vec<Repository>,
     pub(crate) limits: Limits,
     pub(crate) layers: Layers,
     /// There is a way out: a listener inside is handed to the harness, which connects for those who come to it.
     pub(crate) way_out: bool,
+}
+
+/// A folder of git's: its settings and hooks are held as long as it is this very folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Repository {
+    pub(crate) at: String,
+    /// Device and number.
+    pub(crate) is: (u64, u64),
 }
 
 /// One place of the file system as the program sees it.
@@ -40,9 +59,9 @@ pub(crate) struct Node {
 }
 
 /// What a view says of a path: the innermost place that holds it.
-pub(crate) fn innermost<'a>(view: &'a [Node], path: &Path) -> Option<&'a NodeKind> {
+pub(crate) fn innermost<'a>(view: &'a [Node], path: &Path) -> Option<&'a Node> {
     let holds = view.iter().filter(|node| path.starts_with(&node.at));
-    holds.max_by_key(|node| node.at.len()).map(|node| &node.kind)
+    holds.max_by_key(|node| node.at.len())
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +71,13 @@ pub(crate) enum NodeKind {
     Read,
     /// The host's own, to be changed.
     Write,
+    /// A folder of the host's own, given for the sake of paths in it that were granted by name: what else comes to be there
+    /// ends with the call.
+    Opened,
+    /// To be removed, not to be written.
+    Removed,
+    /// Its mode, owner and times are to be changed, not what it holds.
+    Mode,
     /// The host's own, of which only names may be learnt.
     List,
     /// The host's own, whose changes are private to the call and end with it.
@@ -171,6 +197,27 @@ impl Layer {
     }
 }
 
+/// The answer to [`Report::MayWrite`]; every other byte is a no.
+pub(crate) const YES: u8 = b'y';
+
+/// A file, so that another one that takes its number later is not taken for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileId {
+    pub(crate) device: u64,
+    pub(crate) number: u64,
+    /// When it came to be, nanoseconds; 0 where the file system does not say.
+    pub(crate) born: u128,
+}
+
+impl FileId {
+    /// What has this name now, itself if it is a link.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let found = path.symlink_metadata().ok()?;
+        let born = found.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+        Some(Self { device: found.dev(), number: found.ino(), born: born.map_or(0, |born| born.as_nanos()) })
+    }
+}
+
 /// What the launcher tells, a line each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -185,6 +232,27 @@ pub(crate) enum Report {
     Denied {
         kind: String,
         target: String,
+    },
+    /// The first process inside, as the harness's process namespace counts: when it has gone, everybody inside has.
+    First(i32),
+    /// A name is about to come to be in a folder that was given for others; where it is moved there, from where.
+    Made {
+        path: String,
+        from: Option<String>,
+    },
+    /// What was made there is about to go again: the file that it was.
+    Left {
+        path: String,
+        was: FileId,
+    },
+    /// May this path be written? The answer is one byte, see [`YES`].
+    MayWrite {
+        path: String,
+    },
+    /// A folder of git's may come to be here; `below`: anywhere below.
+    Repository {
+        path: String,
+        below: bool,
     },
     /// A program was to be started that the view does not give; whether there is one, nobody inside can see.
     NotGiven {

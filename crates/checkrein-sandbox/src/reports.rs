@@ -9,7 +9,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use tokio::io::{AsyncWriteExt as _, Interest};
 use tokio::net::UnixStream;
 
-use crate::plan::{Plan, Report};
+use crate::plan::{Plan, Report, YES};
 
 /// Longest report, bytes. The longest path and some words.
 const LONGEST: usize = 64 * 1024;
@@ -30,6 +30,11 @@ impl Reports {
         let mut line = serde_json::to_vec(plan)?;
         line.push(b'\n');
         self.socket.write_all(&line).await
+    }
+
+    /// Answers whether a path may be written.
+    pub(crate) async fn answer(&mut self, yes: bool) -> Result<()> {
+        self.socket.write_all(&[if yes { YES } else { b'n' }]).await
     }
 
     /// The listener that came with a report.

@@ -14,6 +14,8 @@ pub(crate) struct Found {
     /// Files and links that match a pattern of each set, by its number.
     pub(crate) matches: Vec<(usize, PathBuf)>,
     pub(crate) sockets: Vec<PathBuf>,
+    /// Folders of git's.
+    pub(crate) repositories: Vec<PathBuf>,
 }
 
 /// Patterns as rules have them; `None` for one that can not be read, which no loaded rule has.
@@ -25,8 +27,8 @@ pub(crate) fn patterns(patterns: &[String]) -> Option<GlobSet> {
     set.build().ok()
 }
 
-/// Looks at everything in a tree, folders before what lies in them. A link is not followed.
-fn each(top: &Path, mut look: impl FnMut(PathBuf, FileType)) {
+/// Looks at everything in a tree, folders before what lies in them, as long as it is told to go on. A link is not followed.
+fn each(top: &Path, mut look: impl FnMut(PathBuf, FileType) -> bool) {
     let mut folders = vec![top.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -34,9 +36,17 @@ fn each(top: &Path, mut look: impl FnMut(PathBuf, FileType)) {
             if kind.is_dir() {
                 folders.push(entry.path());
             }
-            look(entry.path(), kind);
+            if !look(entry.path(), kind) {
+                return;
+            }
         }
     }
+}
+
+/// Whether git takes this folder for one of its own.
+pub(crate) fn is_git_folder(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 /// What rules speak of in a tree. A link counts by its own name, and by what it leads to.
@@ -44,7 +54,13 @@ pub(crate) fn walk(top: &Path, sets: &[GlobSet]) -> Found {
     let mut found = Found::default();
     each(top, |path, kind| {
         if kind.is_socket() {
-            return found.sockets.push(path);
+            found.sockets.push(path);
+            return true;
+        }
+        if path.file_name().is_some_and(|name| name == "HEAD")
+            && let Some(folder) = path.parent().filter(|folder| is_git_folder(folder))
+        {
+            found.repositories.push(folder.to_owned());
         }
         // A folder may be spoken of by its name as well as what lies in it.
         let behind = if kind.is_symlink() { path.canonicalize().ok() } else { None };
@@ -54,6 +70,7 @@ pub(crate) fn walk(top: &Path, sets: &[GlobSet]) -> Found {
                 found.matches.push((number, path.clone()));
             }
         }
+        true
     });
     found
 }
@@ -64,13 +81,26 @@ pub(crate) fn shared(path: &Path) -> Option<(u64, u64)> {
     (found.is_file() && found.nlink() > 1).then(|| (found.dev(), found.ino()))
 }
 
-/// Every name of these files in a tree.
-pub(crate) fn names(top: &Path, files: &BTreeSet<(u64, u64)>) -> Vec<PathBuf> {
+/// Every name of these files in a tree, of which so much is looked at.
+pub(crate) fn names(top: &Path, files: &BTreeSet<(u64, u64)>, most: usize) -> Vec<PathBuf> {
     let mut found = Vec::new();
+    let mut seen = 0;
     each(top, |path, kind| {
         if kind.is_file() && shared(&path).is_some_and(|file| files.contains(&file)) {
             found.push(path);
         }
+        seen += 1;
+        seen < most
+    });
+    found
+}
+
+/// So much of what lies in a tree.
+pub(crate) fn paths(top: &Path, most: usize) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    each(top, |path, _| {
+        found.push(path);
+        found.len() < most
     });
     found
 }
@@ -107,7 +137,7 @@ mod tests {
         assert_eq!(shared(&top.join(".env")), None, "it has one name");
         fs::hard_link(top.join(".env"), top.join("a/b")).unwrap();
         symlink(".env", top.join("link")).unwrap();
-        let mut found = names(&top, &BTreeSet::from([shared(&top.join(".env")).unwrap()]));
+        let mut found = names(&top, &BTreeSet::from([shared(&top.join(".env")).unwrap()]), 9);
         found.sort();
         assert_eq!(found, [top.join(".env"), top.join("a/b")]);
     }

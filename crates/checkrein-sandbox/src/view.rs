@@ -11,7 +11,7 @@ use checkrein_gate::{CONTROL_FILES, Grant};
 use globset::GlobSet;
 
 use crate::host::{Host, shown};
-use crate::plan::{Node, NodeKind};
+use crate::plan::{Node, NodeKind, Repository};
 use crate::tree;
 
 /// Neighbours of a file that is granted, at most: each is held by a mount of its own.
@@ -33,6 +33,12 @@ pub(crate) struct Given {
     pub(crate) view: Vec<Node>,
     /// Sockets of others in folders that may be changed, by device and number.
     pub(crate) sockets: Vec<(u64, u64)>,
+    /// Paths that were granted by name to be made and changed.
+    pub(crate) named: Vec<String>,
+    /// Patterns of names that rules keep from being written.
+    pub(crate) kept: Vec<String>,
+    /// Git's folders that are there, besides the project's own.
+    pub(crate) repositories: Vec<Repository>,
 }
 
 /// The view that one call is given.
@@ -40,13 +46,16 @@ pub(crate) struct View<'a> {
     grant: &'a Grant,
     root: PathBuf,
     places: BTreeMap<String, (Weight, NodeKind)>,
-    /// Paths that were granted to be changed, so not held as neighbours.
+    /// Paths that were granted to be made and changed, by name.
+    named: BTreeSet<PathBuf>,
+    /// These, and those that may be removed: no neighbours of others.
     changed: BTreeSet<PathBuf>,
     /// Folders that may be changed with all that is in them.
     whole: BTreeSet<PathBuf>,
     /// Folders that are given for the sake of a path in them, and otherwise are not.
     opened: BTreeSet<PathBuf>,
     sockets: Vec<(u64, u64)>,
+    repositories: Vec<PathBuf>,
 }
 
 impl<'a> View<'a> {
@@ -62,10 +71,12 @@ impl<'a> View<'a> {
             grant,
             root,
             places: BTreeMap::new(),
+            named: BTreeSet::new(),
             changed: BTreeSet::new(),
             whole: BTreeSet::new(),
             opened: BTreeSet::new(),
             sockets: Vec::new(),
+            repositories: Vec::new(),
         };
         if private {
             for folder in TEMPORARY.iter().map(PathBuf::from).chain([host.home.clone()]) {
@@ -87,9 +98,22 @@ impl<'a> View<'a> {
         for effect in grant.effects() {
             view.part(effect);
         }
-        view.hide_and_hold()?;
-        let nodes = view.places.into_iter().map(|(at, (_, kind))| Node { at, kind });
-        Ok(Given { view: nodes.collect(), sockets: view.sockets })
+        // What may be written may be removed and have its mode changed as well.
+        for effect in grant.effects() {
+            view.less(effect);
+        }
+        view.hide_and_hold(&host.loose)?;
+        let repositories = view.repositories.iter().filter_map(|folder| {
+            let found = folder.metadata().ok()?;
+            Some(Repository { at: shown(folder), is: (found.dev(), found.ino()) })
+        });
+        Ok(Given {
+            repositories: repositories.collect(),
+            view: view.places.into_iter().map(|(at, (_, kind))| Node { at, kind }).collect(),
+            sockets: view.sockets,
+            named: view.named.iter().map(|path| shown(path)).collect(),
+            kept: grant.guarded(EffectWord::Write),
+        })
     }
 
     fn put(&mut self, path: &Path, weight: Weight, kind: NodeKind) {
@@ -147,30 +171,50 @@ impl<'a> View<'a> {
                 let real = self.place(path, *glob);
                 self.read(&real, NodeKind::List);
             }
-            Effect::Write { path, glob: false, .. } | Effect::Delete { path, glob: false, .. } => {
+            Effect::Write { path, glob: false, .. } => {
                 let real = self.real(path);
-                self.change_one(&real);
-            }
-            Effect::Metadata { path, glob } => {
-                let real = self.place(path, *glob);
-                if real.exists() {
-                    self.put(&real, Weight::Changed, NodeKind::Write);
-                }
+                self.write_one(&real);
             }
             Effect::Run(run) => {
                 for path in &run.own.writes {
                     let real = self.real(path);
                     if real.starts_with(&self.root) {
-                        self.change_one(&real);
+                        self.write_one(&real);
                     }
                 }
             }
             Effect::Write { .. }
             | Effect::Delete { .. }
+            | Effect::Metadata { .. }
             | Effect::Tool { .. }
             | Effect::Connect(_)
             | Effect::Unknown { .. } => {}
         }
+    }
+
+    /// What is granted less than writing.
+    fn less(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Delete { path, glob: false, .. } => {
+                let real = self.real(path);
+                self.change_one(&real);
+                if !self.is_written(&real) && real.symlink_metadata().is_ok() {
+                    self.put(&real, Weight::Changed, NodeKind::Removed);
+                }
+            }
+            Effect::Metadata { path, glob } => {
+                let real = self.place(path, *glob);
+                if real.exists() && !self.is_written(&real) {
+                    self.put(&real, Weight::Changed, NodeKind::Mode);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a path may be written, by its own name or by that of a folder around it.
+    fn is_written(&self, real: &Path) -> bool {
+        real.ancestors().any(|above| self.named.contains(above) || self.whole.contains(above))
     }
 
     fn changes_files(&self) -> bool {
@@ -181,8 +225,10 @@ impl<'a> View<'a> {
     /// Gives something to be read, unless a place around it is given already.
     fn read(&mut self, path: &Path, kind: NodeKind) {
         let given = path.ancestors().find_map(|above| self.places.get(shown(above).as_str()));
-        let is_given =
-            matches!(given, Some((_, NodeKind::Read | NodeKind::Write | NodeKind::Layered | NodeKind::Link(_))));
+        let is_given = matches!(
+            given,
+            Some((_, NodeKind::Read | NodeKind::Write | NodeKind::Opened | NodeKind::Layered | NodeKind::Link(_)))
+        );
         // The top of everything is made of the places below it.
         if !is_given
             && path.exists()
@@ -256,7 +302,13 @@ impl<'a> View<'a> {
         matches!(innermost, Some((_, NodeKind::Read | NodeKind::Write | NodeKind::Layered)))
     }
 
-    /// Gives one path to be made, changed, replaced or removed: its folder is given, and what else is in there is held.
+    /// Gives one path to be made, changed, replaced or removed.
+    fn write_one(&mut self, real: &Path) {
+        self.named.insert(real.to_owned());
+        self.change_one(real);
+    }
+
+    /// Gives what a path needs to come and go: its folder is given, and what else is in there is held.
     fn change_one(&mut self, real: &Path) {
         if real.starts_with("/dev") || real.starts_with("/proc") {
             return;
@@ -271,14 +323,14 @@ impl<'a> View<'a> {
         let entries: Vec<_> = entries.flatten().take(MOST_NEIGHBOURS + 1).collect();
         if entries.len() > MOST_NEIGHBOURS {
             // Too many to be held one by one: only the file as it is can be changed, not replaced.
-            if real.exists() {
+            if real.exists() && self.named.contains(real) {
                 self.put(real, Weight::Changed, NodeKind::Write);
             }
             return;
         }
         let neighbours_are_given = self.is_given(folder);
         self.opened.insert(folder.to_owned());
-        self.put(folder, Weight::Changed, NodeKind::Write);
+        self.put(folder, Weight::Changed, NodeKind::Opened);
         for entry in entries {
             let (path, kind) = (entry.path(), entry.file_type());
             if kind.as_ref().is_ok_and(fs::FileType::is_symlink) || self.places.contains_key(shown(&path).as_str()) {
@@ -293,7 +345,7 @@ impl<'a> View<'a> {
     }
 
     /// Takes out what is given too much: secrets in trees that may be read, control files in trees that may be changed.
-    fn hide_and_hold(&mut self) -> Result<(), String> {
+    fn hide_and_hold(&mut self, loose: &[PathBuf]) -> Result<(), String> {
         // A granted path is no neighbour of another one.
         let changed: Vec<PathBuf> = self.changed.iter().cloned().collect();
         for path in &changed {
@@ -304,23 +356,28 @@ impl<'a> View<'a> {
         let mut trees: BTreeSet<String> = BTreeSet::from([shown(&self.root)]);
         let below = |path: &str, above: &str| Path::new(path).starts_with(above);
         for (path, (weight, kind)) in &self.places {
-            let granted = *weight >= Weight::Named && matches!(kind, NodeKind::Read | NodeKind::Write);
+            let granted =
+                *weight >= Weight::Named && matches!(kind, NodeKind::Read | NodeKind::Write | NodeKind::Opened);
             let walked = granted && (self.is_given(Path::new(path)) || !self.opened.contains(Path::new(path)));
             if walked && Path::new(path).is_dir() && !trees.iter().any(|tree| below(path, tree)) {
                 trees.insert(path.clone());
             }
         }
         let sets = [self.patterns(EffectWord::Read)?, self.patterns(EffectWord::Write)?];
+        for path in loose.iter().filter(|path| sets.first().is_some_and(|read| read.is_match(path))) {
+            self.hide(path);
+        }
         for tree in &trees {
             let found = tree::walk(Path::new(tree), &sets);
             for (set, path) in found.matches {
                 if set == 0 { self.hide(&path) } else { self.hold(&path) }
             }
+            self.repositories.extend(found.repositories);
             // Whoever sees a socket can speak to it. In a folder that may be changed it may be a program's own, left from
             // before: that can be removed there, and is told from others by being connected to.
             for socket in found.sockets {
                 let innermost = socket.ancestors().find_map(|above| self.places.get(shown(above).as_str()));
-                if !innermost.is_some_and(|(_, kind)| *kind == NodeKind::Write) {
+                if !innermost.is_some_and(|(_, kind)| matches!(kind, NodeKind::Write | NodeKind::Opened)) {
                     self.put(&socket, Weight::Hidden, NodeKind::Hidden);
                 } else if !self.changed.contains(&socket)
                     && let Ok(found) = socket.symlink_metadata()
@@ -336,19 +393,21 @@ impl<'a> View<'a> {
                 self.put(&path, Weight::Held, kind);
             }
         }
-        self.second_names(&trees);
+        self.second_names(&trees, loose);
         Ok(())
     }
 
     /// What is hidden or held by one name is so by every other name that it has in what is given.
-    fn second_names(&mut self, trees: &BTreeSet<String>) {
+    fn second_names(&mut self, trees: &BTreeSet<String>, loose: &[PathBuf]) {
         for kept in [Weight::Held, Weight::Hidden] {
             let places = self.places.iter().filter(|(_, (weight, _))| *weight == kept);
             let files: BTreeSet<(u64, u64)> = places.filter_map(|(path, _)| tree::shared(Path::new(path))).collect();
             if files.is_empty() {
                 continue;
             }
-            for name in trees.iter().flat_map(|tree| tree::names(Path::new(tree), &files)) {
+            let loose = loose.iter().filter(|path| tree::shared(path).is_some_and(|file| files.contains(&file)));
+            let names = trees.iter().flat_map(|tree| tree::names(Path::new(tree), &files, usize::MAX));
+            for name in names.chain(loose.cloned()) {
                 self.put(&name, kept, if kept == Weight::Hidden { NodeKind::Hidden } else { NodeKind::Read });
             }
         }

@@ -127,7 +127,7 @@ const MODES: &[(i64, u8, Option<u8>)] = &[
 ];
 /// Flags of `open` that make it one that changes something.
 const CHANGING: &[i32] = &[libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC];
-/// Calls that change something by a path, or connect.
+/// Calls that change something by a path or by what is open, start a program, or connect.
 const LOOKED_AT: &[i64] = &[
     libc::SYS_openat2,
     libc::SYS_truncate,
@@ -146,6 +146,11 @@ const LOOKED_AT: &[i64] = &[
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
+    libc::SYS_fsetxattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_bind,
     libc::SYS_connect,
     libc::SYS_sendmsg,
     libc::SYS_sendmmsg,
@@ -221,10 +226,13 @@ pub(super) fn refusals(layers: Layers) -> Result<Vec<BpfProgram>> {
     Ok(programs)
 }
 
-/// The filter that has calls looked at.
-pub(super) fn notices() -> Result<BpfProgram> {
+/// The filter that has calls looked at: of those that open a file, what changes something, or with `readings` all.
+pub(super) fn notices(readings: bool) -> Result<BpfProgram> {
     let mut rules: Rules = LOOKED_AT.iter().map(|call| (*call, Vec::new())).collect();
-    let changing = |argument| CHANGING.iter().map(|flag| rule(&[has(argument, *flag)])).collect::<Result<_>>();
+    let changing = |argument| match readings {
+        true => Ok(Vec::new()),
+        false => CHANGING.iter().map(|flag| rule(&[has(argument, *flag)])).collect::<Result<_>>(),
+    };
     rules.insert(libc::SYS_openat, changing(2)?);
     #[cfg(target_arch = "x86_64")]
     rules.insert(libc::SYS_open, changing(1)?);

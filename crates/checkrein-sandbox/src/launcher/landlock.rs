@@ -45,12 +45,16 @@ pub(super) fn restrict(plan: &Plan) -> Result<i32, Broken> {
     };
     for node in &plan.view {
         match &node.kind {
-            NodeKind::Read => give(&node.at, read)?,
-            NodeKind::Write | NodeKind::Private => give(&node.at, write)?,
+            NodeKind::Read | NodeKind::Mode => give(&node.at, read)?,
+            // What is only removed there needs nothing to be written.
+            NodeKind::Opened if !plan.named.iter().any(|path| Path::new(path).starts_with(&node.at)) => {
+                give(&node.at, read | AccessFs::RemoveFile | AccessFs::RemoveDir)?;
+            }
+            NodeKind::Write | NodeKind::Opened | NodeKind::Private => give(&node.at, write)?,
             // Only a view can keep changes apart from the host's own.
             NodeKind::Layered => give(&node.at, if plan.layers.namespaces { write } else { read })?,
             NodeKind::List => give(&node.at, AccessFs::ReadDir.into())?,
-            NodeKind::Hidden | NodeKind::Absent | NodeKind::Link(_) => {}
+            NodeKind::Hidden | NodeKind::Absent | NodeKind::Removed | NodeKind::Link(_) => {}
         }
     }
     if plan.layers.namespaces {

@@ -83,7 +83,7 @@ fn put(node: &Node, plan: &Plan) -> Result<()> {
     let at = new(&node.at);
     match &node.kind {
         NodeKind::Read | NodeKind::List => bind(&node.at, &at, SAFE | NO_DEVICES | READ_ONLY),
-        NodeKind::Write => bind(&node.at, &at, SAFE | NO_DEVICES),
+        NodeKind::Write | NodeKind::Opened | NodeKind::Mode => bind(&node.at, &at, SAFE | NO_DEVICES),
         // Where the kernel can not layer, the host's own is there to be read.
         NodeKind::Layered => layer(&node.at, &at, plan).or_else(|_| bind(&node.at, &at, SAFE | NO_DEVICES | READ_ONLY)),
         NodeKind::Private => {
@@ -96,8 +96,8 @@ fn put(node: &Node, plan: &Plan) -> Result<()> {
             fs::set_permissions(&at, std::os::unix::fs::PermissionsExt::from_mode(mode | 0o700))
         }
         NodeKind::Hidden => hide(&at),
-        // There is nothing to put a mount on; notices hold it.
-        NodeKind::Absent => Ok(()),
+        // There is nothing to put a mount on, or what has one can not be removed; notices hold it.
+        NodeKind::Absent | NodeKind::Removed => Ok(()),
         NodeKind::Link(target) => {
             at.parent().map_or(Ok(()), folder)?;
             symlink(target, &at)

@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, chdir, getrlimit, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
 
 use super::{Broken, Reports, filter, landlock, raw};
-use crate::plan::{Layer, Limits, Plan, Report};
+use crate::plan::{Layer, Limits, NodeKind, Plan, Report};
 
 /// What root keeps of its rights: those over files and users, which the view bounds.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
@@ -47,7 +47,8 @@ fn confine(plan: &Plan, reports: &Reports, first: &UnixStream) -> Result<(), Bro
     let calls = |what: &'static str| Broken::of(Layer::Calls, what);
     // Notices first: what the second filter refuses, no notice is asked about.
     if plan.layers.notices {
-        let program = filter::notices().map_err(calls("no filter"))?;
+        let program =
+            filter::notices(plan.view.iter().any(|node| node.kind == NodeKind::List)).map_err(calls("no filter"))?;
         let listener = raw::install(&program, true).map_err(Broken::of(Layer::Notices, "no notices"))?;
         let listener = listener.ok_or_else(|| Broken::of(Layer::Notices, "no notices")(Error::other("none")))?;
         offer(first, &listener).map_err(Broken::of(Layer::Notices, "notices go nowhere"))?;

@@ -43,7 +43,7 @@ impl Room {
         });
         let mut disks: Vec<(PathBuf, u64)> = Vec::new();
         let mut seen = Vec::new();
-        for node in plan.view.iter().filter(|node| node.kind == NodeKind::Write) {
+        for node in plan.view.iter().filter(|node| matches!(node.kind, NodeKind::Write | NodeKind::Opened)) {
             let Ok(found) = statvfs(&node.at) else { continue };
             if !seen.contains(&found.f_fsid) {
                 seen.push(found.f_fsid);

@@ -48,7 +48,12 @@ impl Inside {
 
     /// Refusals, as `kind target`.
     async fn denied(&self, line: &str) -> Result<Vec<String>, String> {
-        let ended = self.bash(line).await?;
+        self.denied_where(&Grant::Out, line).await
+    }
+
+    async fn denied_where(&self, grant: &Grant, line: &str) -> Result<Vec<String>, String> {
+        let bounds = (60_000, &self.cancel);
+        let ended = gate::call(&self.world, Arc::clone(&self.sandbox), grant, &self.world.argv(line), bounds).await?;
         Ok(ended.denied.into_iter().map(|denial| format!("{} {}", denial.kind, denial.target)).collect())
     }
 }
@@ -93,6 +98,12 @@ pub(crate) fn trials(launcher: &Arc<Launcher>) -> Vec<Trial> {
         a_refused_change_is_told_with_its_true_path,
         a_refused_connection_is_told_with_its_address,
         a_program_that_is_not_given_is_told,
+        what_is_taken_away_afterwards_is_told,
+        what_was_there_before_is_not_taken_away,
+        a_name_that_a_rule_keeps_is_told,
+        less_than_writing_is_told,
+        a_repository_elsewhere_is_not_looked_at,
+        a_second_call_writes_what_the_first_one_linked,
         words_alone_are_no_refusal,
         what_is_granted_is_no_refusal,
         a_flood_of_refusals_is_cut
@@ -237,6 +248,71 @@ async fn a_program_that_is_not_given_is_told(inside: &Inside) -> Checked {
     let denied: Vec<String> = ended.denied.iter().map(|denial| format!("{} {}", denial.kind, denial.target)).collect();
     same(denied, vec![format!("read {}", tool.display())])?;
     same(inside.denied("ls; env true; /usr/bin/true; command -v none; ./none").await?, Vec::new())
+}
+
+async fn what_is_taken_away_afterwards_is_told(inside: &Inside) -> Checked {
+    let root = inside.world.root.to_str().unwrap().to_owned();
+    let line = "echo x > a; mkdir -p b/c; sed -i s/notes/new/ notes.txt; mktemp -p . > /dev/null; rm tmp.*";
+    let mut denied = inside.denied_where(&Grant::File, line).await?;
+    denied.sort();
+    same(denied, vec![format!("write {root}/a"), format!("write {root}/b")])?;
+    let line = "git init -q out/r; echo x > out/r/.git/hooks/post-merge; git -C out/r config core.fsmonitor x";
+    let planted = ["config", "hooks/post-merge"].map(|name| format!("write {root}/out/r/.git/{name}"));
+    same(inside.denied(line).await?, planted.to_vec())
+}
+
+/// Neither what moved to another name, nor what somebody else made meanwhile.
+async fn what_was_there_before_is_not_taken_away(inside: &Inside) -> Checked {
+    let root = &inside.world.root;
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
+    inside.denied_where(&Grant::File, "mv notes.txt elsewhere").await?;
+    same((&*read("notes.txt"), root.join("elsewhere").exists()), ("notes\n", false))?;
+    inside.denied_where(&Grant::File, "mv notes.txt elsewhere; echo new > notes.txt; mv elsewhere a").await?;
+    same((&*read("notes.txt"), root.join("elsewhere").exists(), root.join("a").exists()), ("new\n", false, false))?;
+    // A lock of somebody else's, made when the call's own was gone.
+    let (held, other) = (root.join("lock"), root.join("src/other"));
+    let line = "echo mine > lock; rm lock; touch notes.txt; until test -e lock; do :; done";
+    let (denied, ()) = tokio::join!(inside.denied_where(&Grant::File, line), async {
+        std::fs::write(&other, "").unwrap();
+        std::fs::remove_file(root.join("notes.txt")).unwrap();
+        appears(&root.join("notes.txt")).await;
+        std::fs::write(&held, "theirs").unwrap();
+    });
+    same((denied?, &*read("lock")), (Vec::new(), "theirs"))
+}
+
+async fn a_name_that_a_rule_keeps_is_told(inside: &Inside) -> Checked {
+    let root = inside.world.root.to_str().unwrap().to_owned();
+    let line = "mkdir a; echo x > a/x; mv a/x a/.env; echo x > a/.env.example; cp a/x a/new.key; ls a/.env.example";
+    let kept = ["a/.env", "a/new.key"].map(|name| format!("write {root}/{name}"));
+    same(inside.denied_where(&Grant::Project, line).await?, kept.to_vec())
+}
+
+async fn less_than_writing_is_told(inside: &Inside) -> Checked {
+    let (root, out) = (inside.world.root.to_str().unwrap().to_owned(), inside.world.path("OUT"));
+    let granted = |word: &str, path: &str| Grant::Effect(word.to_owned(), path.to_owned());
+    let denied = inside.denied_where(&granted("delete", "ROOT/notes.txt"), "echo x > notes.txt").await?;
+    same(denied, vec![format!("write {root}/notes.txt")])?;
+    let denied = inside.denied_where(&granted("metadata", "ROOT/notes.txt"), "rm -f notes.txt").await?;
+    same(denied, vec![format!("delete {root}/notes.txt")])?;
+    let denied = inside.denied_where(&granted("list", "OUT"), "ls -l \"$OUT\"; cat \"$OUT/secret.txt\"").await?;
+    same(denied, vec![format!("read {out}/secret.txt")])?;
+    std::fs::hard_link(inside.world.path("OUT/writable.txt"), inside.world.root.join("out/link")).unwrap();
+    same(inside.denied("echo x > out/link").await?, vec![format!("write {root}/out/link")])
+}
+
+/// What is set aside lies where the call could write, also where a link was put in the place of a new repository.
+async fn a_repository_elsewhere_is_not_looked_at(inside: &Inside) -> Checked {
+    let out = inside.world.path("OUT");
+    let made = inside.world.outside("git init -q \"$OUT/r\" && git -C \"$OUT/r\" config alias.mine '!true'");
+    same(made, true)?;
+    inside.denied(&format!("git init -q out/r; rm -rf out/r; ln -s {out}/r out/r")).await?;
+    same(inside.world.outside("test \"$(git -C \"$OUT/r\" config alias.mine)\" = '!true'"), true)
+}
+
+async fn a_second_call_writes_what_the_first_one_linked(inside: &Inside) -> Checked {
+    same(inside.denied("mkdir out/a out/b; echo x > out/a/x; ln out/a/x out/b/x").await?, Vec::new())?;
+    same(inside.denied("echo y > out/b/x; touch out/a/x").await?, Vec::new())
 }
 
 async fn words_alone_are_no_refusal(inside: &Inside) -> Checked {

@@ -1,0 +1,44 @@
+//! Git runs what its folder says, whoever comes there later: the hooks and settings of every folder of git's that was there
+//! before are held, and where a new one may come to be the harness is told, to look at it when the call is over.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use checkrein_gate::CONTROL_FILES;
+
+use super::would::Act;
+use crate::plan::Repository;
+use crate::repositories::is_granted;
+
+/// Names by which git knows its folder, besides `.git`.
+const SIGNS: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
+
+/// Whether this changes hooks or settings of a folder of git's that was there before, and still is.
+pub(super) fn is_held(repositories: &[Repository], named: &[PathBuf], path: &Path, act: &Act) -> bool {
+    let mut held = repositories.iter().filter(|repository| !is_granted(named, Path::new(&repository.at)));
+    held.any(|repository| {
+        let Ok(inside) = path.strip_prefix(&repository.at) else { return false };
+        let control = CONTROL_FILES.iter().filter_map(|name| name.strip_prefix(".git/"));
+        let mut control = control.map(Path::new);
+        let meant = control.any(|name| {
+            inside.starts_with(name) || act.moves() && name.starts_with(inside) && !inside.as_os_str().is_empty()
+        });
+        meant && Path::new(&repository.at).metadata().is_ok_and(|found| (found.dev(), found.ino()) == repository.is)
+    })
+}
+
+/// Where a folder of git's may come to be by this; whether it may be anywhere below.
+pub(super) fn may_come(path: &Path, act: &Act) -> Option<(PathBuf, bool)> {
+    if !act.makes() && *act != Act::Write {
+        return None;
+    }
+    match act {
+        Act::Arrive(from) if from.is_dir() => return Some((path.to_owned(), true)),
+        _ => {}
+    }
+    let name = path.file_name()?;
+    if name == ".git" {
+        return Some((path.to_owned(), false));
+    }
+    SIGNS.iter().any(|sign| name == *sign).then(|| (path.parent().unwrap_or(path).to_owned(), false))
+}
