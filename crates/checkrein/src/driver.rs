@@ -22,8 +22,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::HarnessError;
-use crate::home::{FolderSpill, StateFolder, Taken};
+use crate::home::{FolderSpill, StateFolder};
 use crate::log::SessionLog;
+use crate::machine::{Held, Machine};
 use crate::observer::Asker;
 
 pub(crate) use ask::APPROVAL_MS;
@@ -34,6 +35,7 @@ const INTERRUPTED: &str = "a person interrupted the run";
 /// A session that can be driven.
 pub struct Session {
     pub(crate) home: StateFolder,
+    pub(crate) machine: Arc<dyn Machine>,
     pub(crate) log: SessionLog,
     pub(crate) gate: Gate,
     pub(crate) provider: Arc<dyn Provider>,
@@ -45,7 +47,7 @@ pub struct Session {
     /// What the provider wants back with a retry; the journal has it only after a reply.
     pub(crate) retry: Option<Value>,
     /// Keeps other processes away.
-    pub(crate) _taken: Taken,
+    pub(crate) _taken: Held,
     /// The host-only tool that runs checks.
     pub(crate) checker: String,
 }

@@ -28,6 +28,11 @@ impl StateFolder {
         Ok(Self { path: real })
     }
 
+    /// Names a folder without looking for it or making it: for a machine that keeps its things elsewhere.
+    pub fn named(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
     /// The folder itself, absolute and without links.
     pub fn path(&self) -> &Path {
         &self.path
@@ -70,7 +75,7 @@ impl StateFolder {
 
     /// Where what did not fit goes.
     pub fn spill(&self, session: &SessionId) -> FolderSpill {
-        FolderSpill { folder: self.session(session).join("spill") }
+        FolderSpill::at(self.session(session).join("spill"))
     }
 }
 
@@ -88,10 +93,15 @@ pub struct FolderSpill {
 }
 
 impl FolderSpill {
+    /// In this folder.
+    pub(crate) fn at(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
     /// The folder that a session's variables name.
     pub(crate) fn of(variables: &[(String, String)]) -> Option<Self> {
         let (_, folder) = variables.iter().find(|(name, _)| name == "spill")?;
-        Some(Self { folder: folder.into() })
+        Some(Self::at(folder))
     }
 
     /// A folder in this one.

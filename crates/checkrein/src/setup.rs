@@ -10,24 +10,23 @@ use checkrein_contract::{
     Budget, ContextPolicy, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
     secrets_named,
 };
-use checkrein_facts::HostFacts;
 use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Registry, Sandbox};
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
-use checkrein_sandbox::{Confined, Environment, Settings, Unconfined};
+use checkrein_sandbox::{Confined, Environment, Settings};
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::SystemClock;
 use crate::defaults;
 use crate::driver::Session;
-use crate::home::{FolderSpill, StateFolder, Taken};
+use crate::home::{FolderSpill, StateFolder};
 use crate::log::SessionLog;
+use crate::machine::{Held, Machine, Programs, ThisMachine};
 use crate::observer::{Asker, Observer};
 use crate::policies::{PolicyFiles, check_tool_names};
 use crate::policy_folder::models_of;
 use crate::prices::Prices;
 use crate::task::{Task, WorkspaceMode};
-use crate::{HarnessError, retention, workspace};
+use crate::{HarnessError, workspace};
 
 pub use resume::ResumeOptions;
 
@@ -71,6 +70,8 @@ pub struct Extensions {
     pub guards: Vec<Arc<dyn Guard>>,
     /// A model instead of the one that is named.
     pub provider: Option<Arc<dyn Provider>>,
+    /// A machine instead of the one that this process runs on.
+    pub machine: Option<Arc<dyn Machine>>,
 }
 
 /// Opens the journal of a state folder.
@@ -108,7 +109,8 @@ impl Harness {
     /// # Errors
     /// [`HarnessError`].
     pub fn begin(&self, task: &Task, options: &RunOptions, front: Front) -> Result<Session, HarnessError> {
-        let session = self.new_session_id();
+        let machine = self.machine();
+        let session = machine.session_id();
         let (model, provider) = self.model(task, options)?;
         let registry = self.registry(task)?;
         let control = self.control(task);
@@ -156,13 +158,14 @@ impl Harness {
             variables,
         };
         money_can_be_held(&opened, &opened.budget)?;
-        let taken = self.home.take(&session)?;
-        retention::tidy(self.home.path(), std::time::SystemTime::now());
+        let taken = machine.take(&self.home, &session)?;
+        machine.tidy(&self.home);
         self.make_workspace(task, &session)?;
-        let clock = clock_for(&*provider);
+        let clock = machine.clock(provider.virtual_time());
         let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, opened)?;
         Ok(session_of(Parts {
             home: self.home.clone(),
+            machine,
             log,
             registry,
             policy,
@@ -225,26 +228,25 @@ impl Harness {
     }
 
     fn sandbox(&self, environment: Environment, unconfined: bool) -> Arc<dyn Sandbox> {
-        match self.launcher.as_ref().filter(|_| !unconfined) {
-            Some(launcher) => Arc::new(self.confined_by(launcher, environment)),
-            None => Arc::new(Unconfined::new(environment)),
-        }
+        self.machine().sandbox(match self.launcher.as_ref().filter(|_| !unconfined) {
+            Some(launcher) => Programs::Confined(self.confined_by(launcher, environment)),
+            None => Programs::Unconfined(environment),
+        })
     }
 
     /// What confines programs here, tried just now; `None` without a launcher.
     pub fn confined(&self) -> Option<Confined> {
         let launcher = self.launcher.as_ref()?;
-        Some(self.confined_by(launcher, self.environment.clone().into()))
+        Some(Confined::new(self.confined_by(launcher, self.environment.clone().into())))
     }
 
-    fn confined_by(&self, launcher: &Path, env: Environment) -> Confined {
+    fn confined_by(&self, launcher: &Path, env: Environment) -> Settings {
         let home = self.person_home.clone();
-        Confined::new(Settings { launcher: launcher.to_path_buf(), env, home, without: Vec::new() })
+        Settings { launcher: launcher.to_path_buf(), env, home, without: Vec::new() }
     }
 
-    fn new_session_id(&self) -> SessionId {
-        let random = uuid::Uuid::new_v4().simple().to_string();
-        SessionId::new(format!("s-{}", random.get(..8).unwrap_or(&random)))
+    fn machine(&self) -> Arc<dyn Machine> {
+        self.extensions.machine.clone().unwrap_or_else(|| Arc::new(ThisMachine))
     }
 
     fn place(&self, task: &Task, session: &SessionId) -> Result<Place, HarnessError> {
@@ -288,6 +290,7 @@ impl Harness {
 /// What a session is put together from: its journal, and what stands around it in this process.
 pub(crate) struct Parts {
     pub(crate) home: StateFolder,
+    pub(crate) machine: Arc<dyn Machine>,
     pub(crate) log: SessionLog,
     pub(crate) registry: Registry,
     pub(crate) policy: Arc<Policy>,
@@ -297,7 +300,7 @@ pub(crate) struct Parts {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) context: Box<dyn ContextPolicy>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) taken: Taken,
+    pub(crate) taken: Held,
     pub(crate) asker: Option<Box<dyn Asker>>,
 }
 
@@ -310,12 +313,13 @@ pub(crate) fn session_of(parts: Parts) -> Session {
         policy: parts.policy,
         hooks: parts.hooks,
         guards: parts.guards,
-        facts: Arc::new(HostFacts::since(parts.log.began_ms())),
+        facts: parts.machine.facts(parts.log.began_ms()),
         sandbox: parts.sandbox,
-        spill: Arc::new(spill.clone()),
+        spill: parts.machine.spill(spill.folder()),
     };
     Session {
         home: parts.home,
+        machine: parts.machine,
         log: parts.log,
         gate,
         provider: parts.provider,
@@ -372,11 +376,6 @@ fn money_can_be_held(opened: &SessionOpened, budget: &Budget) -> Result<(), Harn
         ))),
         _ => Ok(()),
     }
-}
-
-fn clock_for(provider: &dyn Provider) -> Arc<dyn Clock> {
-    let clock = SystemClock::new();
-    if provider.virtual_time() { Arc::new(clock.with_virtual_waits()) } else { Arc::new(clock) }
 }
 
 /// A script that a person named is looked for where they stand, now and on resume.

@@ -19,8 +19,8 @@ use super::Session;
 use super::narrowing::narrowing;
 use crate::HarnessError;
 use crate::defaults::INSTRUCTIONS;
-use crate::home::Taken;
 use crate::log::SessionLog;
+use crate::machine::Held;
 use crate::observer::Unobserved;
 use crate::setup::{Parts, context_of, load_policy, session_of};
 
@@ -120,27 +120,28 @@ impl Session {
             tools,
             ..parent.clone()
         };
-        let taken = self.home.take(&session)?;
+        let taken = self.machine.take(&self.home, &session)?;
         let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
         let log = SessionLog::begin(store, clock, Box::new(Unobserved), opened)?;
         self.child(log, loaded, taken)
     }
 
     fn take_up(&mut self, session: SessionId, opened: &SessionOpened) -> Result<Self, HarnessError> {
-        let taken = self.home.take(&session)?;
+        let taken = self.machine.take(&self.home, &session)?;
         let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
         let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
         let log = SessionLog::resume(store, clock, Box::new(Unobserved), session, None)?;
         self.child(log, policy, taken)
     }
 
-    fn child(&mut self, log: SessionLog, policy: Arc<Policy>, taken: Taken) -> Result<Self, HarnessError> {
+    fn child(&mut self, log: SessionLog, policy: Arc<Policy>, taken: Held) -> Result<Self, HarnessError> {
         let opened = log.state.opened();
         let context = context_of(opened)?;
         let registry = scoped(&self.gate.registry, &opened.tools);
         let number = opened.parent.as_ref().map_or(1, |parent| parent.number);
         let mut child = session_of(Parts {
             home: self.home.clone(),
+            machine: Arc::clone(&self.machine),
             log,
             registry,
             policy,

@@ -116,7 +116,7 @@ impl Session {
         snapshot: &Snapshot,
     ) -> Result<(), HarnessError> {
         let mut started = started.into_iter();
-        let (gate, spill, cancel, log) = (&self.gate, &self.spill, &self.cancel, &mut self.log);
+        let (gate, spill, cancel, log) = (&self.gate, &*self.gate.spill, &self.cancel, &mut self.log);
         let mut ends = FuturesOrdered::new();
         for step in order {
             let run: std::pin::Pin<Box<dyn Future<Output = Option<Finished>> + Send + '_>> = match step {

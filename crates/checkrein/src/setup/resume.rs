@@ -7,7 +7,7 @@ use checkrein_contract::{Actor, Body, Budget, NewLimit, SessionId, SessionOpened
 use checkrein_gate::Recorder;
 use checkrein_session::State;
 
-use super::{Front, Harness, Parts, clock_for, context_of, load_policy, money_can_be_held, session_of};
+use super::{Front, Harness, Parts, context_of, load_policy, money_can_be_held, session_of};
 use crate::HarnessError;
 use crate::driver::{Session, delegate};
 use crate::log::SessionLog;
@@ -31,7 +31,8 @@ impl Harness {
     /// [`HarnessError::Over`] when it has ended for good, [`HarnessError::Spent`] when a limit ended it and still would;
     /// others when what it needs is gone or changed.
     pub fn resume(&self, session: &SessionId, options: &ResumeOptions, front: Front) -> Result<Session, HarnessError> {
-        let taken = self.home.take(session)?;
+        let machine = self.machine();
+        let taken = machine.take(&self.home, session)?;
         let events = self.store.read(session, 1)?;
         let state = State::fold(&events)?;
         let opened = state.opened().clone();
@@ -57,7 +58,7 @@ impl Harness {
             opened.parent.as_ref().map_or(Arc::clone(&provider), |parent| delegate::of(&provider, parent.number));
         let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
         let context = context_of(&opened)?;
-        let clock = clock_for(&*provider);
+        let clock = machine.clock(provider.virtual_time());
         let (store, observer) = (Arc::clone(&self.store), front.observer);
         let mut log = SessionLog::resume(store, Arc::clone(&clock), observer, session.clone(), budget)?;
         if let Some(text) = &options.answer {
@@ -70,6 +71,7 @@ impl Harness {
         let sandbox = self.sandbox(self.environment(&task)?, opened.unconfined_by.is_some());
         Ok(session_of(Parts {
             home: self.home.clone(),
+            machine,
             log,
             registry,
             policy,
