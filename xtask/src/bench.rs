@@ -8,6 +8,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("checkrein-policy", "decide"),
     ("checkrein-policy", "cases"),
     ("checkrein-sandbox", "confined"),
+    ("checkrein-journal", "million"),
     ("checkrein", "turn"),
     ("checkrein-cli", "start"),
 ];

@@ -1,5 +1,5 @@
 //! What a turn costs: whole scripted sessions of 1 to 1,000 turns, each turn one call that is not pure, with the durable
-//! journal and with one in memory. Divide by the number of turns.
+//! journal and with one in memory, and what proving such a session costs. Divide by the number of turns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use checkrein::contract::{
 };
 use checkrein::gate::{Approved, Failure, Rendered, RunContext, Tool, Typed};
 use checkrein::journal::{EventStore, MemoryStore};
+use checkrein::verify::{Anchors, verify};
 use checkrein::{Extensions, Front, Harness, PolicyFiles, Prices, RunOptions, StateFolder, Unobserved, task};
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -154,4 +155,16 @@ fn in_memory(bencher: Bencher<'_, '_>, turns: u32) {
         .counter(ItemsCount::new(turns))
         .with_inputs(|| harness(&folder, turns, Some(Arc::new(MemoryStore::default()))))
         .bench_local_values(|harness| run(&harness, turns));
+}
+
+/// `journal verify` of such a session: chain, signed head, and every invariant. Counted in events.
+#[divan::bench(args = [100, 1_000], sample_count = 5, sample_size = 1)]
+fn verified(bencher: Bencher<'_, '_>, turns: u32) {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let harness = harness(&folder, turns, None);
+    run(&harness, turns);
+    let row = harness.store.sessions().expect("a list").remove(0);
+    bencher
+        .counter(ItemsCount::new(row.head.seq))
+        .bench_local(|| verify(&*harness.store, &row.id, &Anchors::default()).expect("it is read").expect("it holds"));
 }

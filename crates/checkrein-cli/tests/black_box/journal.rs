@@ -4,10 +4,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use checkrein::contract::Digest;
+use checkrein::journal::SignedHead;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::support::{Desk, Ended, repository};
+use crate::support::{Desk, Ended, repository, skipped};
 
 const ASK: &str = "version = 1\n[[rule]]\nid = \"write\"\ndecision = \"ask\"\nreason = \"a person decides\"\neffect = \"write\"\npaths = [\"{root}/**\"]\n";
 const WRITE: &str = "version = 1\n[[step]]\ncalls = [{ tool = \"write\", args = { file_path = \"a.txt\", content = \"hello\" } }]\n[[step]]\ntext = \"done\"\n";
@@ -204,4 +206,94 @@ fn the_key_is_out_of_reach() {
     assert_eq!(ran[..7], ["refused", "refused", "ok", "refused", "refused", "refused", "refused"]);
     assert!(run.result(2).contains("[1 file withheld by the policy]"), "{}", run.result(2));
     assert_ne!(ran[7], "refused", "{}", run.result(7));
+}
+
+/// The blocks of the page in one language, in order.
+fn blocks(language: &str) -> Vec<String> {
+    let page = fs::read_to_string(repository().join("docs/journal.md")).unwrap();
+    let fence = format!("```{language}\n");
+    page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// Shows R168: the example of the page is a journal, with its head.
+#[test]
+fn the_page_tells_the_truth() {
+    let desk = Desk::new();
+    let [lines, heads] = <[String; 2]>::try_from(blocks("jsonl")).unwrap();
+    let session = "s-0000abcd";
+    let file = desk.write("lines.jsonl", &lines).display().to_string();
+    let kept = desk.write("heads.jsonl", &heads).display().to_string();
+    // It is no whole session, so the chain holds and the invariants do not: they begin with a session.
+    found(&desk.run(["journal", "verify", "--file", &file]), "I5 broken at event 1: the journal does not begin");
+    found(&desk.run(["journal", "verify", "--file", &file, "--against", &kept]), "I5 broken at event 1");
+    let other = desk.write("other.jsonl", &lines.replace("10.5", "99.5")).display().to_string();
+    found(&desk.run(["journal", "verify", "--file", &other]), "chain broken at event 1");
+    let texts = blocks("text").concat();
+    let chained = texts.lines().find(|line| line.contains("\"text\":\"Refund")).unwrap();
+    let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(first["hash"], Digest::of(chained.as_bytes()).as_str());
+    assert_eq!(chained[..64], *Digest::of(format!("checkrein-journal 1 {session}").as_bytes()).as_str());
+    let signed = texts.lines().find(|line| line.starts_with("checkrein-head 1 {")).unwrap();
+    let head: SignedHead = serde_json::from_str(&heads).unwrap();
+    assert_eq!(signed, SignedHead::text(&head.session, &head.head(), head.at));
+    let note = texts.lines().find(|line| line.contains("\"pruned\"")).unwrap();
+    let note: Value = serde_json::from_str(note).unwrap();
+    let names: Vec<&String> = note.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["at", "by", "bytes", "name", "payloads", "seq", "type", "upto", "v"]);
+}
+
+/// Shows R168: the program of the page, which knows the page and nothing else, finds what ours finds.
+#[test]
+fn a_verifier_in_another_language_agrees() {
+    let desk = Desk::new();
+    let [program] = <[String; 1]>::try_from(blocks("python")).unwrap();
+    let program = desk.write("verify.py", &program).display().to_string();
+    let python = |files: &[&str]| desk.program("python3", [program.as_str()].iter().chain(files));
+    if desk.program("python3", ["-c", "import json"]).code != 0 {
+        return skipped("there is no python3");
+    }
+    let page = blocks("jsonl");
+    let (lines, heads) = (desk.write("page.jsonl", &page[0]), desk.write("page.heads", &page[1]));
+    let example = python(&[lines.to_str().unwrap(), heads.to_str().unwrap()]);
+    assert!(
+        example.code == 0 && example.out.contains("2 events are what was written"),
+        "{}{}",
+        example.out,
+        example.err
+    );
+
+    let script = "version = 1\n[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"seq 1 900; printf '\\\\t\\\\033é'\" } }]\n[[step]]\ntext = \"done\"\n";
+    let policy = "version = 1\n[[rule]]\nid = \"run\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nprogram = [\"seq\", \"printf\"]\n";
+    let task = desk.task(script, policy, "");
+    let run = desk.json(["run".as_ref(), task.as_os_str()]);
+    assert_eq!(run.status(), "completed", "{}{}", run.ended.out, run.ended.err);
+    let lines = desk.run(["export", &run.session()]).out;
+    let file = desk.write("lines.jsonl", &lines).display().to_string();
+    let kept = keep_heads(&desk, "heads.jsonl");
+    let fine = python(&[&file, &kept]);
+    assert!(fine.code == 0 && fine.out.contains("events are what was written; "), "{}{}", fine.out, fine.err);
+
+    let all: Vec<&str> = lines.lines().collect();
+    for (index, line) in all.iter().enumerate() {
+        let mut changed: Vec<String> = all.iter().map(|line| (*line).to_owned()).collect();
+        changed[index] = line.replacen("\"at\":1", "\"at\":2", 1);
+        let file = desk.write("changed.jsonl", &changed.join("\n")).display().to_string();
+        let theirs = python(&[&file]);
+        assert!(theirs.code == 1 && theirs.err.contains(&format!("event {} is not", index + 1)), "{}", theirs.err);
+        found(&desk.run(["journal", "verify", "--file", &file]), &format!("broken at event {}:", index + 1));
+    }
+    let file = desk.write("cut.jsonl", &all[..all.len() - 1].join("\n")).display().to_string();
+    assert_eq!((python(&[&file]).code, python(&[&file, &kept]).code), (0, 1));
+
+    let old = repository().join("crates/checkrein-journal/tests/data/format-1-s-64ee3654.jsonl");
+    assert_eq!(python(&[old.to_str().unwrap()]).code, 0);
+    let pruned = old_desk();
+    pruned.run(["journal", "prune", "--older-than", "1m", "--yes"]);
+    let lines = pruned.run(["export", "s-64ee3654"]).out;
+    let file = desk.write("pruned.jsonl", &lines).display().to_string();
+    assert_eq!(python(&[&file]).code, 0);
+    let without: String =
+        lines.lines().filter(|line| !line.contains("pruned")).map(|line| format!("{line}\n")).collect();
+    let file = desk.write("pruned.jsonl", &without).display().to_string();
+    assert!(python(&[&file]).err.contains("a payload is gone"));
 }

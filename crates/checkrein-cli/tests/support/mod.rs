@@ -85,6 +85,14 @@ impl Desk {
         ended(self.command(arguments).output().expect("the binary starts"))
     }
 
+    /// Runs another program in the same surroundings to its end. One that is not there has the code -1.
+    pub(crate) fn program<I: AsRef<OsStr>>(&self, program: &str, arguments: impl IntoIterator<Item = I>) -> Ended {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().current_dir(self.folder.path());
+        self.surroundings(&mut command);
+        command.output().map_or_else(|error| Ended { code: -1, out: String::new(), err: error.to_string() }, ended)
+    }
+
     /// Runs a task as JSON lines.
     pub(crate) fn json<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Lines {
         Lines::of_command(&mut self.command(arguments))

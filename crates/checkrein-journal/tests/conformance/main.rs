@@ -13,6 +13,5 @@ mod pruning;
 mod rows;
 mod samples;
 mod signed;
-mod speed;
 mod tamper;
 mod transcripts;

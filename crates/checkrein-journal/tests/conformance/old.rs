@@ -1,6 +1,7 @@
 //! Files that earlier versions wrote: they load, verify and go on, for ever. `tests/data` holds them as they were written;
 //! none is ever changed, and each new format adds one.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use checkrein_contract::SessionId;
@@ -9,30 +10,50 @@ use checkrein_journal::{
 };
 use rusqlite::Connection;
 
-use super::samples::{WORLD, change_by_hand, filled, note, old_file, old_journal};
+use super::samples::{WORLD, change_by_hand, filled, note, old_file, old_journal, run};
 
-/// What lies in `format-N.db`: the number of events of each session, the newest session first.
-const SESSIONS: [(&str, u64); 4] = [("s-64ee3654", 12), ("s-332d9cc3", 9), ("s-648de76e", 20), ("s-d840b68a", 24)];
+/// A file as it was written.
+struct Written {
+    name: &'static str,
+    /// The number of events of each session, the newest session first.
+    sessions: [(&'static str, u64); 4],
+    /// Its sessions have signed heads.
+    signed: bool,
+    /// The one that was pruned, if one was, and which of its events lost something.
+    pruned: Option<(&'static str, &'static [u64])>,
+}
 
-/// Every format that there was, with whether its sessions have signed heads.
-const FORMATS: [(&str, bool); 1] = [("format-1.db", false)];
+/// One of every format that there was.
+const FILES: [Written; 2] = [
+    Written {
+        name: "format-1.db",
+        sessions: [("s-64ee3654", 12), ("s-332d9cc3", 9), ("s-648de76e", 20), ("s-d840b68a", 24)],
+        signed: false,
+        pruned: None,
+    },
+    Written {
+        name: "format-2.db",
+        sessions: [("s-d83489cc", 12), ("s-75a936bc", 9), ("s-237b5316", 21), ("s-1fc17524", 24)],
+        signed: true,
+        pruned: Some(("s-237b5316", &[1, 1, 16, 17])),
+    },
+];
 
 /// Shows R168: a journal of any format opens, is brought to the newest one, verifies as a whole, and goes on.
 #[test]
 fn an_old_journal_verifies_and_goes_on() {
-    for (name, is_signed) in FORMATS {
+    for Written { name, sessions, signed, pruned } in FILES {
         let (_folder, path) = old_journal(name);
         let store = SqliteStore::open(&path).unwrap();
         let listed: Vec<_> = store.sessions().unwrap().into_iter().map(|row| (row.id, row.head.seq)).collect();
-        assert_eq!(listed, SESSIONS.map(|(session, events)| (SessionId::new(session), events)), "{name}");
+        assert_eq!(listed, sessions.map(|(session, events)| (SessionId::new(session), events)), "{name}");
         for (session, head) in &listed {
             let report = verify_chain(&store, session, None).unwrap();
-            assert_eq!(
-                (report.head.seq, report.signed.is_some(), report.missing.len()),
-                (*head, is_signed, 0),
-                "{name}"
-            );
-            assert_eq!(store.read(session, 1).unwrap().len() as u64, *head);
+            assert_eq!((report.head.seq, report.signed.is_some()), (*head, signed), "{name}");
+            let missing: Vec<u64> = report.missing.iter().map(|gone| gone.seq).collect();
+            let lost = pruned.filter(|(pruned, _)| *pruned == session.as_str()).map_or(&[][..], |(_, events)| events);
+            assert_eq!(missing, lost, "{name}");
+            assert_eq!(store.read(session, 1).is_ok(), lost.is_empty());
             let next = store.append(session, &report.head, &[note(head + 1, "again")]).unwrap();
             let report = verify_chain(&store, session, Some(&report.head)).unwrap();
             assert_eq!(report.signed.unwrap().head(), next, "what is written now is signed");
@@ -102,4 +123,15 @@ fn notes_of_later_versions_are_kept() {
     let renamed: Vec<String> =
         lines.iter().map(|line| line.replace("\"type\":\"note\"", "\"type\":\"weather\"")).collect();
     assert!(matches!(read_export(&renamed), Err(JournalError::Unknown { seq: 2, .. })));
+}
+
+/// The page of the format names every kind that there is, and no other.
+#[test]
+fn the_page_names_every_kind() {
+    let page = fs::read_to_string(old_file("../../../../docs/journal.md")).unwrap();
+    let table = page.split("## Kinds").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let named: BTreeSet<&str> = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let events = run(&WORLD);
+    let kinds: BTreeSet<&str> = events.iter().map(|event| event.body.kind()).collect();
+    assert_eq!(named, kinds);
 }

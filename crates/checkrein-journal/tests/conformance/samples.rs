@@ -9,8 +9,8 @@ use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, Body, Budget, CallId, CallKind, Check, CheckRound, Code, Decision,
     Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote, Identity, Layer,
     Limit, Note, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question, RuleRef, SeenFile,
-    SessionChange, SessionId, SessionOpened, Skill, Status, Stop, StopOn, ToolSpec, TraceStep, TrimmedResult, Usage,
-    Verdict, Winner, canonical_string,
+    SessionChange, SessionId, SessionOpened, Settlement, Skill, Status, Stop, StopOn, ToolSpec, TraceStep,
+    TrimmedResult, Usage, Verdict, Winner, canonical_string,
 };
 use checkrein_journal::{EventStore, Head, Keeps, STORES, SessionMeta, StoreKind};
 use rusqlite::Connection;
@@ -47,13 +47,6 @@ pub(crate) fn meta() -> SessionMeta {
 pub(crate) fn note(seq: u64, text: &str) -> Event {
     let body = Body::Input { call: None, text: text.to_owned() };
     Event { v: EVENT_VERSION, seq, at: WORLD.at + seq, by: Actor::Person("sam".to_owned()), body }
-}
-
-/// One event of about the size that decisions have.
-pub(crate) fn usual(seq: u64) -> Event {
-    let events = run(&WORLD);
-    let decision = events.into_iter().find(|event| event.body.kind() == "decision").expect("a run has decisions");
-    Event { seq, ..decision }
 }
 
 /// One event with a field that goes out as a payload.
@@ -308,10 +301,15 @@ fn ending(world: &World) -> Vec<(Actor, Body)> {
         parallel: false,
     };
     let stop = Stop { status: Status::Completed, code: Code::Done, reason: "answered".to_owned(), limit: None };
+    let sam = Actor::Person("sam".to_owned());
+    let settlement = Settlement::Failed;
+    let settled = Body::Settled { call: CallId::new("c2-2"), settlement, note: "it never came".to_owned() };
     let seen = Note { name: "seen".to_owned(), fields: [("whom".to_owned(), json!("sam"))].into_iter().collect() };
     vec![
         (Actor::Code, Body::Check(CheckRound { round: 1, calls: vec![check] })),
         (Actor::Code, Body::Stop(stop)),
+        (sam.clone(), settled),
+        (sam, Body::Budget { budget: Budget::default() }),
         (Actor::Code, Body::Note(seen)),
     ]
 }

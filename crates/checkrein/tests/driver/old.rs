@@ -15,10 +15,10 @@ fn data(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../checkrein-journal/tests/data").join(name)
 }
 
-fn journal() -> (tempfile::TempDir, SqliteStore) {
+fn journal(name: &str) -> (tempfile::TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.db");
-    std::fs::copy(data("format-1.db"), &path).unwrap();
+    std::fs::copy(data(name), &path).unwrap();
     let store = SqliteStore::open(&path).unwrap();
     (folder, store)
 }
@@ -27,7 +27,7 @@ fn journal() -> (tempfile::TempDir, SqliteStore) {
 /// version wrote them.
 #[test]
 fn an_old_journal_keeps_every_invariant() {
-    let (_folder, store) = journal();
+    let (_folder, store) = journal("format-1.db");
     let sessions: Vec<SessionId> = store.sessions().unwrap().into_iter().map(|row| row.id).collect();
     assert_eq!(sessions.len(), 4);
     let kept = heads(&store, &sessions).unwrap();
@@ -39,6 +39,26 @@ fn an_old_journal_keeps_every_invariant() {
         assert_eq!(report.holds.join(" "), "chain I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11");
         assert_eq!(report.signed, None);
     }
+}
+
+/// Shows R168: what was signed then is signed, and what was pruned then is known to be.
+#[test]
+fn a_signed_journal_keeps_every_invariant() {
+    let (_folder, store) = journal("format-2.db");
+    let sessions: Vec<SessionId> = store.sessions().unwrap().into_iter().map(|row| row.id).collect();
+    let anchors = Anchors::read(&heads(&store, &sessions).unwrap().join("\n")).unwrap();
+    let mut pruned = Vec::new();
+    for session in &sessions {
+        let report = verify(&store, session, &anchors).unwrap().unwrap();
+        let holds = report.holds.join(" ");
+        if report.pruned.is_empty() {
+            assert_eq!(holds, "chain head I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11");
+        } else {
+            assert_eq!(holds, "chain head");
+            pruned.push((session.as_str(), report.pruned));
+        }
+    }
+    assert_eq!(pruned, [("s-237b5316", vec![1, 16, 17])]);
 }
 
 /// Shows R168, I11: the same of exported lines, without the journal: of one session, and of two that know each other.
@@ -58,7 +78,7 @@ fn old_lines_keep_every_invariant() {
 type Pair = BTreeMap<SessionId, Vec<Event>>;
 
 fn pair() -> Pair {
-    let (_folder, store) = journal();
+    let (_folder, store) = journal("format-1.db");
     [PARENT, CHILD].map(|id| (SessionId::new(id), store.read(&SessionId::new(id), 1).unwrap())).into()
 }
 
