@@ -82,10 +82,10 @@ impl Aside<'_> {
         }
     }
 
-    /// Whether it was there before: then it was held.
+    /// Whether it was there before, wherever it lay: then it was held.
     fn was_there(&self, at: &Path) -> bool {
         let is = at.metadata().map(|found| (found.dev(), found.ino())).ok();
-        self.plan.repositories.iter().any(|known| Path::new(&known.at) == at && Some(known.is) == is)
+        self.plan.repositories.iter().any(|known| Some(known.is) == is)
     }
 
     fn inspect(&mut self, folder: &Path) {

@@ -13,17 +13,15 @@ use crate::repositories::is_granted;
 /// Names by which git knows its folder, besides `.git`.
 const SIGNS: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
 
-/// Whether this changes hooks or settings of a folder of git's that was there before, and still is.
+/// Whether this changes hooks or settings of a folder of git's that was there before, wherever it lies by now.
 pub(super) fn is_held(repositories: &[Repository], named: &[PathBuf], path: &Path, act: &Act) -> bool {
-    let mut held = repositories.iter().filter(|repository| !is_granted(named, Path::new(&repository.at)));
-    held.any(|repository| {
-        let Ok(inside) = path.strip_prefix(&repository.at) else { return false };
-        let control = CONTROL_FILES.iter().filter_map(|name| name.strip_prefix(".git/"));
-        let mut control = control.map(Path::new);
-        let meant = control.any(|name| {
-            inside.starts_with(name) || act.moves() && name.starts_with(inside) && !inside.as_os_str().is_empty()
-        });
-        meant && Path::new(&repository.at).metadata().is_ok_and(|found| (found.dev(), found.ino()) == repository.is)
+    path.ancestors().skip(1).any(|folder| {
+        let Ok(inside) = path.strip_prefix(folder) else { return false };
+        let mut control = CONTROL_FILES.iter().filter_map(|name| name.strip_prefix(".git/")).map(Path::new);
+        let meant = control.any(|name| inside.starts_with(name) || act.moves() && name.starts_with(inside));
+        // Only then is it looked at.
+        let is = || folder.metadata().map(|found| (found.dev(), found.ino())).ok();
+        meant && !is_granted(named, folder) && is().is_some_and(|is| repositories.iter().any(|known| known.is == is))
     })
 }
 
