@@ -160,22 +160,22 @@ impl Notices {
                 Fate::Told(report) => reports.tell(&report),
             }
         }
-        if self.tell_repository(path, act, reports) { None } else { refusal() }
+        if self.tell_repositories(path, act, reports) { None } else { refusal() }
     }
 
-    /// Tells where a folder of git's may come to be. Whether that could be told.
-    fn tell_repository(&mut self, path: &Path, act: &Act, reports: &Reports) -> bool {
-        let Some((at, below)) = repositories::may_come(path, act) else { return true };
-        let Some(text) = at.to_str().map(str::to_owned) else { return false };
-        if self.come.contains(&(at.clone(), below)) {
-            return true;
-        }
-        if self.come.len() >= MOST_REPOSITORIES {
-            return false;
-        }
-        self.come.insert((at, below));
-        reports.tell(&Report::Repository { path: text, below });
-        true
+    /// Tells where folders of git's may come to be. Whether that could be told.
+    fn tell_repositories(&mut self, path: &Path, act: &Act, reports: &Reports) -> bool {
+        repositories::may_come(path, act).into_iter().all(|(at, below)| {
+            let Some(text) = at.to_str().map(str::to_owned) else { return false };
+            if !self.come.contains(&(at.clone(), below)) {
+                if self.come.len() >= MOST_REPOSITORIES {
+                    return false;
+                }
+                self.come.insert((at, below));
+                reports.tell(&Report::Repository { path: text, below });
+            }
+            true
+        })
     }
 
     fn moved_wrongly(&self, change: &Change) -> bool {

@@ -34,14 +34,14 @@ pub(super) fn named(notice: &Notice, folder: Option<u64>, address: u64, follows:
         None => working_folder(pid),
     };
     let whole = if written.is_absolute() { written } else { start()?.join(written) };
-    Some(real(&own_links(&whole, pid), follows))
+    Some(real(&whole, pid, follows))
 }
 
 /// What a text of its own names, from where it works.
 pub(super) fn spelled(pid: i32, bytes: &[u8], follows: bool) -> Option<PathBuf> {
     let written = Path::new(OsStr::from_bytes(bytes)).to_owned();
     let whole = if written.is_absolute() { written } else { working_folder(pid)?.join(written) };
-    Some(real(&own_links(&whole, pid), follows))
+    Some(real(&whole, pid, follows))
 }
 
 fn working_folder(pid: i32) -> Option<PathBuf> {
@@ -56,33 +56,42 @@ fn opened(pid: i32, number: i32) -> Option<PathBuf> {
     ((open.dev(), open.ino()) == (there.dev(), there.ino())).then_some(path)
 }
 
-/// "Self" below `/proc` is whoever asks: here the caller.
-fn own_links(path: &Path, pid: i32) -> PathBuf {
-    match path.strip_prefix("/proc/self").or_else(|_| path.strip_prefix("/proc/thread-self")) {
-        Ok(rest) => Path::new(&format!("/proc/{pid}")).join(rest),
-        Err(_) => path.to_owned(),
+/// Without links and dots, as far as it is there, as this process sees it. The last part is kept as it is where it is not
+/// followed. Each link is read by itself: what leads to "self" below `/proc` leads to whoever asks.
+fn real(path: &Path, pid: i32, follows: bool) -> PathBuf {
+    let mut real = PathBuf::from("/");
+    let mut left: Vec<OsString> = parts(path);
+    let mut links = 0;
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&part);
+        if next == Path::new("/proc/self") || next == Path::new("/proc/thread-self") {
+            real = PathBuf::from(format!("/proc/{pid}"));
+            continue;
+        }
+        let target = if left.is_empty() && !follows { None } else { fs::read_link(&next).ok() };
+        match target {
+            // What is open and has no name is no path.
+            Some(target) if links < MOST_LINKS && (target.is_absolute() || !next.starts_with("/proc")) => {
+                links += 1;
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                left.extend(parts(&target));
+            }
+            _ => real = next,
+        }
     }
+    real
 }
 
-/// Without links and dots, as far as it is there. The last part is kept as it is where it is not followed.
-fn real(path: &Path, follows: bool) -> PathBuf {
-    resolved(path, follows, MOST_LINKS)
-}
-
-fn resolved(path: &Path, follows: bool, links: usize) -> PathBuf {
-    if follows && let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    let (Some(parent), Some(Component::Normal(name))) = (path.parent(), path.components().next_back()) else {
-        return path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    };
-    let parent = parent.canonicalize().unwrap_or_else(|_| resolved(parent, true, links));
-    let whole = parent.join(name);
-    match fs::read_link(&whole) {
-        // It leads to what is not there yet: that is what would be made.
-        Ok(target) if follows && links > 0 => resolved(&parent.join(target), true, links - 1),
-        _ => whole,
-    }
+/// The parts of a path, the last one first, without dots that lead nowhere.
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    parts.map(|part| part.as_os_str().to_owned()).rev().collect()
 }
 
 fn text(pid: i32, address: u64) -> Option<Vec<u8>> {

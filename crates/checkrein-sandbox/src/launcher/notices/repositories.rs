@@ -25,18 +25,19 @@ pub(super) fn is_held(repositories: &[Repository], named: &[PathBuf], path: &Pat
     })
 }
 
-/// Where a folder of git's may come to be by this; whether it may be anywhere below.
-pub(super) fn may_come(path: &Path, act: &Act) -> Option<(PathBuf, bool)> {
+/// Where folders of git's may come to be by this; whether anywhere below.
+pub(super) fn may_come(path: &Path, act: &Act) -> Vec<(PathBuf, bool)> {
+    let mut places = Vec::new();
     if !act.makes() && *act != Act::Write {
-        return None;
+        return places;
     }
-    match act {
-        Act::Arrive(from) if from.is_dir() => return Some((path.to_owned(), true)),
-        _ => {}
+    let Some((name, folder)) = path.file_name().zip(path.parent()) else { return places };
+    if SIGNS.iter().any(|sign| name == *sign) {
+        places.push((folder.to_owned(), false));
     }
-    let name = path.file_name()?;
-    if name == ".git" {
-        return Some((path.to_owned(), false));
+    let moved = matches!(act, Act::Arrive(from) if from.is_dir());
+    if moved || name == ".git" {
+        places.push((path.to_owned(), moved));
     }
-    SIGNS.iter().any(|sign| name == *sign).then(|| (path.parent().unwrap_or(path).to_owned(), false))
+    places
 }
