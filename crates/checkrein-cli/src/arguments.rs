@@ -417,6 +417,8 @@ pub(crate) enum Journal {
     Verify(JournalVerify),
     /// Print the signed head of each session as a JSON line, to be kept elsewhere
     Head(JournalHead),
+    /// Let sessions be gone on with that were brought here from elsewhere: those that this key signed
+    Accept(JournalAccept),
     /// Remove what old sessions said and read; their events stay, and the chain still verifies
     Prune(JournalPrune),
 }
@@ -426,6 +428,13 @@ pub(crate) struct JournalHead {
     /// Sessions, or the beginning of their ids (default: all)
     #[arg(value_name = "SESSION")]
     pub(crate) sessions: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JournalAccept {
+    /// The public key, as `journal head` prints it there
+    #[arg(value_name = "KEY")]
+    pub(crate) key: String,
 }
 
 #[derive(Debug, Args)]

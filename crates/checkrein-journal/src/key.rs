@@ -4,7 +4,8 @@
 //! much as the key's secrecy; one that was kept elsewhere stays what it was.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::SessionId;
@@ -89,6 +90,41 @@ impl Signer {
             signature: hex(&signature.to_bytes()),
         }
     }
+}
+
+/// Keys of elsewhere whose signatures count here, a line each.
+///
+/// # Errors
+/// [`JournalError::Key`] for a line that is no key; otherwise what the system says.
+pub(crate) fn accepted(path: &Path) -> Result<Vec<PublicKey>, JournalError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(file::error(error, path, "reading")),
+    };
+    let wrong = |line: &str| JournalError::Key { path: path.to_owned(), reason: format!("`{line}` is no public key") };
+    text.lines().map(|line| PublicKey::parse(line).ok_or_else(|| wrong(line))).collect()
+}
+
+/// Adds one. Durable when it returns.
+///
+/// # Errors
+/// As [`accepted`].
+pub(crate) fn accept(path: &Path, key: &PublicKey) -> Result<(), JournalError> {
+    if accepted(path)?.contains(key) {
+        return Ok(());
+    }
+    let write = || {
+        let mut file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+        file.write_all(format!("{key}\n").as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(|error| file::error(error, path, "writing"))
+}
+
+/// Where accepted keys stand.
+pub(crate) fn beside_accepted(journal: &Path) -> PathBuf {
+    journal.with_extension("keys")
 }
 
 /// Where the key of a journal lies: beside it, with a name that the floor of every policy denies to tools.

@@ -22,6 +22,11 @@ impl PublicKey {
         Self(text.into())
     }
 
+    /// Takes a key that was written down; `None` unless it is 64 lower-case hex digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        bytes::<32>(text).map(|_| Self::new(text))
+    }
+
     /// The 64 hex digits.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -131,6 +131,8 @@ pub trait EventStore: Send + Sync {
     ///
     /// # Errors
     /// [`JournalError::Conflict`] when the head is another one: whoever loses reads again before it goes on.
+    /// [`JournalError::Damaged`] when the head is not the one that was signed, or a key signed it that is not known here: what
+    /// is appended is signed too, and a signature over a forgery would make it true.
     /// [`JournalError::Gap`] when `seq` does not go on from `expected` one by one. Whatever the error, nothing was added
     /// and the store can be used further, except after [`JournalError::Corrupt`], which every later write repeats.
     fn append(&self, session: &SessionId, expected: &Head, events: &[Event]) -> Result<Head, JournalError>;
@@ -173,11 +175,19 @@ pub trait EventStore: Send + Sync {
     /// [`JournalError::NoSession`], or what keeps the store from reading.
     fn signed_head(&self, session: &SessionId) -> Result<Option<SignedHead>, JournalError>;
 
-    /// The public half of the key that this store signs with; `None` while there is none yet.
+    /// The keys whose signatures count here: the one that this store signs with, if there is one yet, and those that were
+    /// accepted. Nothing is appended to a session that another key signed.
     ///
     /// # Errors
     /// [`JournalError::Key`] when there is a file and no key in it.
-    fn public_key(&self) -> Result<Option<PublicKey>, JournalError>;
+    fn keys(&self) -> Result<Vec<PublicKey>, JournalError>;
+
+    /// Accepts the signatures of another key from now on: sessions that it signed were brought here from elsewhere, and a
+    /// person knows the key.
+    ///
+    /// # Errors
+    /// What keeps the store from writing.
+    fn accept(&self, key: &PublicKey) -> Result<(), JournalError>;
 
     /// Removes the payloads that only these sessions refer to, and notes it in the chain of each that loses one: all or
     /// nothing. Without an order nothing is removed, and what would be is counted. Takes as long as reading every event.

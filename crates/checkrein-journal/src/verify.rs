@@ -15,7 +15,7 @@ use crate::body::Fields;
 use crate::export::Line;
 use crate::read::for_each_row;
 use crate::walk::{self, Trouble, Walk};
-use crate::{EventStore, Head, JournalError, SignedHead, StoredRow, prune};
+use crate::{EventStore, Head, JournalError, PublicKey, SignedHead, StoredRow, prune};
 
 /// What a sound chain holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +92,11 @@ pub enum ChainProblem {
     },
     /// The signed head was not signed with the key that it names.
     Signature,
+    /// A key signed the head that does not count here. Found when a session is to be gone on with.
+    Key {
+        /// Whose signature it is.
+        found: PublicKey,
+    },
     /// The chain is not the one that was signed, or ends before.
     Signed {
         /// The head that was signed.
@@ -135,6 +140,12 @@ impl fmt::Display for ChainProblem {
                 write!(f, "the payload {} is gone, and nothing in the chain says that it was pruned", digest.short())
             }
             Self::Signature => f.write_str("the signature of the head is not one of its key"),
+            Self::Key { found } => write!(
+                f,
+                "its head is signed with the key {found}, which does not count here. If the session was brought here from \
+                 elsewhere, hold it against the heads that were printed there (`journal verify --against FILE`), then say \
+                 `journal accept KEY`"
+            ),
             Self::Signed { signed, reached } if *reached < signed.seq => {
                 write!(f, "the chain ends at event {reached}, and event {} was signed as its last", signed.seq)
             }

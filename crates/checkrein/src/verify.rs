@@ -119,8 +119,7 @@ pub fn verify(
         Ok(chain) => chain,
         Err(broken) => return Ok(Err(broken.into())),
     };
-    let own = store.public_key()?;
-    if let Err(fault) = anchors.judge(session, chain.head.seq, chain.signed.as_ref(), own.as_ref()) {
+    if let Err(fault) = anchors.judge(session, chain.head.seq, chain.signed.as_ref(), &store.keys()?) {
         return Ok(Err(fault));
     }
     let others = |other: &SessionId| store.read(other, 1).ok().filter(|events| !events.is_empty());

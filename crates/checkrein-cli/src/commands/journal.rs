@@ -7,16 +7,18 @@ use std::io::Write as _;
 
 use checkrein::HarnessError;
 use checkrein::contract::SessionId;
-use checkrein::journal::EventStore;
+use checkrein::journal::{EventStore, PublicKey};
 use checkrein::verify::heads;
 
-use crate::arguments::{Journal, JournalHead};
+use super::usage;
+use crate::arguments::{Journal, JournalAccept, JournalHead};
 use crate::context::Context;
 
 pub(super) fn run(arguments: Journal, context: &Context) -> Result<u8, HarnessError> {
     match arguments {
         Journal::Verify(arguments) => verify::run(&arguments, context),
         Journal::Head(arguments) => head(&arguments, context),
+        Journal::Accept(arguments) => accept(&arguments, context),
         Journal::Prune(arguments) => prune::run(&arguments, context),
     }
 }
@@ -27,6 +29,14 @@ fn head(arguments: &JournalHead, context: &Context) -> Result<u8, HarnessError> 
     for line in heads(&*store, &sessions(&*store, &arguments.sessions)?)? {
         _ = writeln!(out, "{line}");
     }
+    Ok(0)
+}
+
+fn accept(arguments: &JournalAccept, context: &Context) -> Result<u8, HarnessError> {
+    let wrong = || usage(format!("{}: a key is 64 hex digits, as `journal head` prints it", arguments.key));
+    let key = PublicKey::parse(&arguments.key).ok_or_else(wrong)?;
+    context.store()?.accept(&key)?;
+    _ = writeln!(context.out(), "sessions that {} signed can be gone on with", key.short());
     Ok(0)
 }
 

@@ -61,7 +61,7 @@ fn heads_are_kept_elsewhere() {
     fs::remove_file(desk.path("state/journal.key")).unwrap();
     let task = desk.task("version = 1\n[[step]]\ntext = \"done\"\n", ASK, "");
     assert_eq!(desk.json(["run".as_ref(), task.as_os_str()]).status(), "completed");
-    found(&desk.run(["journal", "verify"]), "and this journal signs with");
+    found(&desk.run(["journal", "verify"]), "which does not count here");
     let vouched = desk.run(["journal", "verify", "--against", &kept]);
     assert_eq!(vouched.code, 0, "the kept head names that key: {}", vouched.out);
     fs::write(desk.path("state/journal.key"), key).unwrap();
@@ -77,12 +77,20 @@ fn heads_are_kept_elsewhere() {
     assert!(refused.code == 2 && refused.err.contains("line 1 of the kept heads"), "{}", refused.err);
 }
 
-/// Shows R168: whoever resumes under another key is seen by the head that was kept.
+/// Shows R168: a session is not gone on with under another key until a person accepts the one that signed it; and that it was
+/// is seen by the head that was kept.
 #[test]
 fn another_key_is_found() {
     let (desk, session, id) = waiting();
     let kept = keep_heads(&desk, "kept.jsonl");
     fs::remove_file(desk.path("state/journal.key")).unwrap();
+    let answered = desk.run(["approvals", "approve", &id]);
+    assert!(answered.code == 1 && answered.err.contains("journal accept KEY"), "{}", answered.err);
+    let resumed = desk.run(["resume", &session]);
+    assert!(resumed.code == 1 && resumed.err.contains("does not count here"), "{}", resumed.err);
+    let line: Value = serde_json::from_str(&fs::read_to_string(&kept).unwrap()).unwrap();
+    assert_eq!(desk.run(["journal", "accept", "1234"]).code, 2);
+    assert_eq!(desk.run(["journal", "accept", line["key"].as_str().unwrap()]).code, 0);
     go_on(&desk, &session, &id);
     assert_eq!(desk.run(["journal", "verify"]).code, 0);
     found(&desk.run(["journal", "verify", "--against", &kept]), "and was signed with");

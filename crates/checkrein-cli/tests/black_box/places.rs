@@ -131,7 +131,12 @@ fn a_disk_that_runs_full() {
     let sessions = desk.run(["sessions", "--json"]);
     let row: serde_json::Value = serde_json::from_str(sessions.out.lines().next().unwrap()).unwrap();
     let session = row["session"].as_str().unwrap();
-    let resumed = desk.run(["resume", session]);
+    let mut resumed = desk.run(["resume", session]);
+    if resumed.code == 3 {
+        // The disk was full between a call's start and its end: a person looks at what it did, and says so.
+        let call = resumed.out.split("--unknown ").nth(1).and_then(|rest| rest.split('=').next()).unwrap();
+        resumed = desk.run(["resume", session, "--unknown", &format!("{call}=done")]);
+    }
     assert_eq!(resumed.code, 0, "{}{}", resumed.out, resumed.err);
     let ledger = fs::read_to_string(desk.path("task/ledger.txt")).unwrap();
     let mut lines: Vec<_> = ledger.lines().collect();

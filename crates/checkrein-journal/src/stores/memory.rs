@@ -142,8 +142,12 @@ impl EventStore for MemoryStore {
         self.state().session(session).map(|_| None)
     }
 
-    fn public_key(&self) -> Result<Option<PublicKey>, JournalError> {
-        Ok(None)
+    fn keys(&self) -> Result<Vec<PublicKey>, JournalError> {
+        Ok(Vec::new())
+    }
+
+    fn accept(&self, _key: &PublicKey) -> Result<(), JournalError> {
+        Ok(())
     }
 
     fn prune(&self, sessions: &[SessionId], order: Option<&Pruning>) -> Result<Vec<Pruned>, JournalError> {

@@ -227,11 +227,16 @@ impl EventStore for SqliteStore {
         })
     }
 
-    fn public_key(&self) -> Result<Option<PublicKey>, JournalError> {
-        match self.signer.get() {
-            Some(signer) => Ok(Some(signer.public().clone())),
-            None => Ok(Signer::open(&key::beside(&self.path))?.map(|signer| signer.public().clone())),
-        }
+    fn keys(&self) -> Result<Vec<PublicKey>, JournalError> {
+        let own = match self.signer.get() {
+            Some(signer) => Some(signer.public().clone()),
+            None => Signer::open(&key::beside(&self.path))?.map(|signer| signer.public().clone()),
+        };
+        Ok(own.into_iter().chain(key::accepted(&key::beside_accepted(&self.path))?).collect())
+    }
+
+    fn accept(&self, key: &PublicKey) -> Result<(), JournalError> {
+        key::accept(&key::beside_accepted(&self.path), key)
     }
 
     fn prune(&self, sessions: &[SessionId], order: Option<&Pruning>) -> Result<Vec<Pruned>, JournalError> {

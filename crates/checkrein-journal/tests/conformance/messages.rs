@@ -1,7 +1,7 @@
 //! What an operator reads: every error says what happened, where, and what to do next.
 
 use checkrein_contract::{Digest, SessionId};
-use checkrein_journal::{ChainFault, ChainProblem, Head, JournalError};
+use checkrein_journal::{ChainFault, ChainProblem, Head, JournalError, PublicKey};
 
 /// A change to a message is a change that somebody looks at.
 #[test]
@@ -30,6 +30,7 @@ fn messages_say_what_where_and_what_next() {
         fault(ChainProblem::Signed { signed: head(5), reached: 2 }),
         fault(ChainProblem::Signed { signed: head(3), reached: 3 }),
         fault(ChainProblem::Unsigned { signed: 2 }),
+        fault(ChainProblem::Key { found: PublicKey::parse(digest.as_str()).unwrap() }),
         fault(ChainProblem::Session { found: "s-2".to_owned() }),
         fault(ChainProblem::Anchor { expected: head(5), reached: 2 }),
         fault(ChainProblem::Anchor { expected: head(3), reached: 3 }),

@@ -59,7 +59,7 @@ fn every_append_signs() {
         let session = SessionId::new("s-1");
         store.create(&session, &meta(), &[]).unwrap();
         assert_eq!(
-            (store.signed_head(&session).unwrap(), store.public_key().unwrap()),
+            (store.signed_head(&session).unwrap(), store.keys().unwrap().pop()),
             (None, None),
             "nothing to sign"
         );
@@ -70,7 +70,7 @@ fn every_append_signs() {
             let signed = store.signed_head(&session).unwrap().expect("it is signed");
             assert!(signed.holds());
             assert_eq!((signed.head(), signed.at, &signed.session), (head.clone(), WORLD.at + seq, &session));
-            assert_eq!(Some(&signed.key), store.public_key().unwrap().as_ref());
+            assert_eq!(store.keys().unwrap(), std::slice::from_ref(&signed.key));
             let report = verify_chain(&*store, &session, None).unwrap();
             assert_eq!(report.signed, Some(signed));
         }
@@ -108,7 +108,7 @@ fn the_key_is_made_once_and_for_its_owner_alone() {
 
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     let store = SqliteStore::open(&path).unwrap();
-    assert_eq!(store.public_key().unwrap().as_ref(), keys.first());
+    assert_eq!(store.keys().unwrap().first(), keys.first());
     assert_eq!(mode(), 0o600, "after a copy was put back carelessly");
 }
 
@@ -179,6 +179,31 @@ fn a_forgery_is_not_signed_by_whoever_goes_on() {
             assert!(matches!(refused, Err(JournalError::Damaged(_))), "{refused:?}");
         }
     }
+}
+
+/// Shows R168: a session that another key signed is gone on with when a person has accepted that key, and not before.
+#[test]
+fn what_another_key_signed_is_accepted_by_a_person() {
+    let journal = Journal::new();
+    let foreign = journal.store.keys().unwrap().remove(0);
+    fs::remove_file(journal.folder.path().join("journal.key")).unwrap();
+    let here = SqliteStore::open(journal.store.path()).unwrap();
+    assert_eq!(here.keys().unwrap(), []);
+    let next = || here.append(&journal.session, &journal.head, &[note(journal.head.seq + 1, "more")]);
+    let refused = next().unwrap_err();
+    assert!(refused.to_string().contains(&format!("signed with the key {foreign}")), "{refused}");
+    for _ in 0..2 {
+        here.accept(&foreign).unwrap();
+    }
+    let head = next().unwrap();
+    let keys = here.keys().unwrap();
+    assert_eq!((keys.len(), &keys[1]), (2, &foreign));
+    assert_eq!(
+        here.signed_head(&journal.session).unwrap().map(|signed| (signed.head(), signed.key)),
+        Some((head, keys[0].clone()))
+    );
+    fs::write(journal.folder.path().join("journal.keys"), "no key\n").unwrap();
+    assert!(matches!(here.keys(), Err(JournalError::Key { .. })));
 }
 
 /// Shows R168: a fitting event that was added without the key is found.

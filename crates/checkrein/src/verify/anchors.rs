@@ -3,7 +3,7 @@
 //! What lies in one place can be put back to an earlier day as a whole, signatures and all. A head in another place shows it.
 
 use checkrein_contract::{Digest, SessionId, canonical_string};
-use checkrein_journal::{EventStore, Head, PublicKey, SignedHead};
+use checkrein_journal::{ChainProblem, EventStore, Head, PublicKey, SignedHead};
 use serde::{Deserialize, Serialize};
 
 use super::Fault;
@@ -128,13 +128,14 @@ impl Anchors {
         Some(Fault { session: session.clone(), seq: 1, invariant: "head", problem })
     }
 
-    /// Judges whose signature a session has. `own` is the journal's key.
+    /// Judges whose signature a session has. `keys` are those that count in its journal; where there is none at all, nobody
+    /// here can say.
     pub(super) fn judge(
         &self,
         session: &SessionId,
         reached: u64,
         signed: Option<&SignedHead>,
-        own: Option<&PublicKey>,
+        keys: &[PublicKey],
     ) -> Result<(), Fault> {
         let fault = |problem| Fault { session: session.clone(), seq: reached, invariant: "head", problem };
         let kept = self.kept.iter().filter(|kept| kept.session == *session);
@@ -151,14 +152,8 @@ impl Anchors {
                     format!("its head is signed with the key {}, and was signed with {}", now.short(), then.short());
                 Err(fault(problem))
             }
-            (None, Some(now)) if own.is_some_and(|own| own != now) && !self.knows(now) => {
-                let own = own.map_or("", PublicKey::short);
-                let problem = format!(
-                    "its head is signed with the key {}, and this journal signs with {own}; if the session was brought here \
-                     from elsewhere, hold it against the heads that were printed there (--against)",
-                    now.short()
-                );
-                Err(fault(problem))
+            (None, Some(now)) if !keys.is_empty() && !keys.contains(now) && !self.knows(now) => {
+                Err(fault(ChainProblem::Key { found: now.clone() }.to_string()))
             }
             _ => Ok(()),
         }

@@ -52,8 +52,11 @@ impl EventStore for Counting {
     fn signed_head(&self, session: &SessionId) -> Result<Option<SignedHead>, JournalError> {
         self.inner.signed_head(session)
     }
-    fn public_key(&self) -> Result<Option<PublicKey>, JournalError> {
-        self.inner.public_key()
+    fn keys(&self) -> Result<Vec<PublicKey>, JournalError> {
+        self.inner.keys()
+    }
+    fn accept(&self, key: &PublicKey) -> Result<(), JournalError> {
+        self.inner.accept(key)
     }
     fn prune(&self, sessions: &[SessionId], order: Option<&Pruning>) -> Result<Vec<Pruned>, JournalError> {
         self.inner.prune(sessions, order)

@@ -13,8 +13,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use super::fault::Failure;
 use super::{ADD_BLOB, ADD_EVENT, ADD_SESSION, SIGN, SqliteStore, head, integer, is_known, signed};
 use crate::chain::Sealed;
-use crate::verify::{ChainFault, hold_to};
-use crate::{Head, JournalError, SessionMeta, SignedHead};
+use crate::verify::{ChainFault, ChainProblem, hold_to};
+use crate::{EventStore as _, Head, JournalError, SessionMeta, SignedHead};
 
 /// One append.
 pub(super) struct Job {
@@ -187,9 +187,13 @@ impl SqliteStore {
             return Ok(());
         }
         let Some(signed) = signed(transaction, session)? else { return Ok(()) };
-        hold_to(&signed, found).map_err(|problem| {
-            JournalError::from(ChainFault { session: session.clone(), seq: found.seq, problem }).into()
-        })
+        let known = self.keys()?.contains(&signed.key);
+        let held = hold_to(&signed, found).and_then(|()| match known {
+            true => Ok(()),
+            false => Err(ChainProblem::Key { found: signed.key.clone() }),
+        });
+        let fault = |problem| ChainFault { session: session.clone(), seq: found.seq, problem };
+        held.map_err(|problem| JournalError::from(fault(problem)).into())
     }
 
     /// The hashes that this store signed last.
