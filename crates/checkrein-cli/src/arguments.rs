@@ -198,8 +198,10 @@ pub(crate) enum Approvals {
     Approve(Approve),
     /// Say no
     Deny(Deny),
-    /// Take a yes back
+    /// Take a yes back, and the rules that were remembered with it
     Revoke(Deny),
+    /// Take a question back: nobody is to answer it any more
+    Withdraw(Deny),
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ApprovalId, CallId, Digest, Effect, Identity, SessionId};
+use crate::{ApprovalId, Approvers, CallId, Digest, Effect, Identity, SessionId};
 
 /// What a person is asked. Everything that the yes binds is in here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct ApprovalRequest {
     pub rests_on: Vec<Dependency>,
     /// For whom: person, tenant, customer.
     pub identity: Identity,
+    /// Who may say yes.
+    #[serde(default, skip_serializing_if = "Approvers::is_anybody")]
+    pub approvers: Approvers,
     /// The policy in force when it was asked.
     pub policy: Digest,
     /// Milliseconds since 1970.
@@ -56,6 +59,10 @@ pub enum Answer {
         expires_at: u64,
         /// How often it may be used.
         uses: u32,
+        /// Rules (TOML) that the person added to this session with it, so that the like of it is not asked about again. They
+        /// hold until the yes is taken back, used or not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remember: Option<String>,
     },
     /// No.
     Denied {
@@ -65,6 +72,11 @@ pub enum Answer {
     /// An earlier yes is taken back.
     Revoked {
         /// Why.
+        reason: String,
+    },
+    /// The question is taken back by the side that asked, before anybody answered.
+    Withdrawn {
+        /// Why; the model is told.
         reason: String,
     },
 }
@@ -79,8 +91,10 @@ pub enum ApprovalState {
     Approved,
     /// No.
     Denied,
-    /// Taken back.
+    /// The yes was taken back.
     Revoked,
+    /// The question was taken back.
+    Withdrawn,
     /// Used as often as it allowed.
     Spent,
     /// Too late.
@@ -95,6 +109,7 @@ impl ApprovalState {
             Self::Approved => "approved",
             Self::Denied => "denied",
             Self::Revoked => "revoked",
+            Self::Withdrawn => "withdrawn",
             Self::Spent => "spent",
             Self::Expired => "expired",
         }

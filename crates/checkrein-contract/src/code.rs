@@ -82,6 +82,12 @@ codes! {
     ApprovalStale = "APPROVAL_STALE",
     /// The approval was taken back.
     ApprovalRevoked = "APPROVAL_REVOKED",
+    /// The question was taken back by the side that asked.
+    ApprovalWithdrawn = "APPROVAL_WITHDRAWN",
+    /// The question was answered already; the first answer stands.
+    ApprovalDecided = "APPROVAL_DECIDED",
+    /// Who answers may not: the session acts for them, or they have none of the roles that the policy wants.
+    ApprovalNotYours = "APPROVAL_NOT_YOURS",
 
     // Failures of a call that ran, or whose run is unknown.
     /// The tool's own time limit ran out.
@@ -196,6 +202,7 @@ impl Code {
                 | Self::ApprovalOtherSession
                 | Self::ApprovalStale
                 | Self::ApprovalRevoked
+                | Self::ApprovalWithdrawn
         )
     }
 }

@@ -179,6 +179,15 @@ pub enum Body {
         #[serde(flatten)]
         answer: Answer,
     },
+    /// A person's answer did not count: it came too late, a second time, or from somebody who may not give it.
+    AnswerRefused {
+        /// The request.
+        id: ApprovalId,
+        /// Why, for machines.
+        code: Code,
+        /// Why, for people.
+        reason: String,
+    },
     /// A call is about to run. Flushed before anything that is not pure.
     Started {
         /// The call.
@@ -241,6 +250,7 @@ impl Body {
             Self::Decision { .. } => "decision",
             Self::Ask(_) => "ask",
             Self::Approval { .. } => "approval",
+            Self::AnswerRefused { .. } => "answer_refused",
             Self::Started { .. } => "started",
             Self::Settled { .. } => "settled",
             Self::Finished(_) => "finished",

@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod approval;
+mod approvers;
 mod budget;
 mod call;
 mod canonical;
@@ -27,6 +28,7 @@ mod secret;
 mod steering;
 
 pub use approval::{Answer, ApprovalRequest, ApprovalState, Dependency};
+pub use approvers::{Approvers, RolesAsked};
 pub use budget::{Budget, Limit, NewLimit, Spend, Usage};
 pub use call::{Call, CallKind, Identity, PathStyle, Place};
 pub use canonical::{canonical_bytes, canonical_string, digest_json};

@@ -1,6 +1,6 @@
 //! Recorded approvals: what the journal says of one request, ready to be held against a call.
 
-use checkrein_contract::{Answer, ApprovalId, ApprovalRequest, ApprovalState, Code, Dependency, SessionId};
+use checkrein_contract::{Actor, Answer, ApprovalId, ApprovalRequest, ApprovalState, Code, Dependency, SessionId};
 
 use crate::dependencies;
 
@@ -9,13 +9,14 @@ use crate::dependencies;
 pub struct RecordedApproval {
     request: ApprovalRequest,
     answer: Option<Answer>,
+    by: Option<Actor>,
     used: u32,
 }
 
 impl RecordedApproval {
     /// A request that nobody has answered yet.
     pub fn new(request: ApprovalRequest) -> Self {
-        Self { request, answer: None, used: 0 }
+        Self { request, answer: None, by: None, used: 0 }
     }
 
     /// The request.
@@ -23,20 +24,42 @@ impl RecordedApproval {
         &self.request
     }
 
-    /// The last answer.
+    /// The last answer that counts.
     pub fn answer(&self) -> Option<&Answer> {
         self.answer.as_ref()
     }
 
-    /// Takes an answer from the journal. The first yes or no stands; only a revocation comes after it.
-    pub fn record(&mut self, answer: Answer) {
-        let takes = match (&self.answer, &answer) {
-            (None, _) => true,
-            (Some(Answer::Approved { .. }), Answer::Revoked { .. }) => true,
+    /// Who gave it.
+    pub fn answered_by(&self) -> Option<&Actor> {
+        self.by.as_ref()
+    }
+
+    /// Takes an answer from the journal. Only a person's counts, a yes only of one who may say it; the harness may take its
+    /// question back. The first answer stands; only a revocation of a yes comes after it.
+    pub fn record(&mut self, by: &Actor, answer: Answer) {
+        let theirs = match (by, &answer) {
+            (Actor::Person(name), Answer::Approved { .. }) => {
+                self.request.approvers.refuses(name, &self.request.identity).is_none()
+            }
+            (Actor::Person(_), _) | (Actor::Code, Answer::Withdrawn { .. }) => true,
+            (Actor::Code | Actor::Model | Actor::Hook(_), _) => false,
+        };
+        let in_turn = match (&self.answer, &answer) {
+            (None, Answer::Revoked { .. }) => false,
+            (None, _) | (Some(Answer::Approved { .. }), Answer::Revoked { .. }) => true,
             (Some(_), _) => false,
         };
-        if takes {
+        if theirs && in_turn {
+            self.by = Some(by.clone());
             self.answer = Some(answer);
+        }
+    }
+
+    /// The rules that a person added to the session with their yes, while it stands.
+    pub fn remembered(&self) -> Option<&str> {
+        match &self.answer {
+            Some(Answer::Approved { remember, .. }) => remember.as_deref(),
+            _ => None,
         }
     }
 
@@ -60,6 +83,7 @@ impl RecordedApproval {
             None => ApprovalState::Pending,
             Some(Answer::Denied { .. }) => ApprovalState::Denied,
             Some(Answer::Revoked { .. }) => ApprovalState::Revoked,
+            Some(Answer::Withdrawn { .. }) => ApprovalState::Withdrawn,
             Some(Answer::Approved { .. }) if self.uses_left() == 0 => ApprovalState::Spent,
             Some(Answer::Approved { expires_at, .. }) if now > *expires_at => ApprovalState::Expired,
             Some(Answer::Approved { .. }) => ApprovalState::Approved,
@@ -91,6 +115,13 @@ impl RecordedApproval {
                 Err((Code::DeniedByPerson, reason))
             }
             ApprovalState::Revoked => Err((Code::ApprovalRevoked, "the approval was taken back".to_owned())),
+            ApprovalState::Withdrawn => {
+                let reason = match &self.answer {
+                    Some(Answer::Withdrawn { reason }) if !reason.is_empty() => format!(": {reason}"),
+                    _ => String::new(),
+                };
+                Err((Code::ApprovalWithdrawn, format!("the question was taken back{reason}")))
+            }
         }
     }
 }

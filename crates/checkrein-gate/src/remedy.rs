@@ -24,19 +24,18 @@ pub fn remedy(code: Code) -> &'static str {
         | Code::DeniedByPerson
         | Code::DeniedUnattended
         | Code::DeniedUnconfined => denial_remedy(code),
-        Code::UnknownTool => "Call one of the tools on offer, by its exact name.",
-        Code::InvalidArgs => "Correct every listed field and call the tool again.",
-        Code::SecretInArguments => {
-            "Leave it out. In a `bash` command, `${secret:NAME}` stands for a secret that the task names; a person sets it."
-        }
+        Code::UnknownTool | Code::InvalidArgs | Code::SecretInArguments => call_remedy(code),
         Code::RepeatedFailure => "Do something else: this exact call failed before and will not be run again.",
         Code::ReplyTruncated => "Send a shorter reply, with fewer calls or smaller arguments.",
         Code::BudgetSpent => "No further call is possible in this session. Give your answer from what you know.",
-        Code::ApprovalSpent | Code::ApprovalExpired | Code::ApprovalRevoked => {
-            "Propose the call again if it is still needed; a person will be asked anew."
-        }
-        Code::ApprovalOtherSession => "Ask for approval in this session.",
-        Code::ApprovalStale => "What was approved has changed. Propose the call again; a person will be asked anew.",
+        Code::ApprovalSpent
+        | Code::ApprovalExpired
+        | Code::ApprovalRevoked
+        | Code::ApprovalWithdrawn
+        | Code::ApprovalDecided
+        | Code::ApprovalNotYours
+        | Code::ApprovalOtherSession
+        | Code::ApprovalStale => approval_remedy(code),
         Code::ToolTimeout
         | Code::ToolNotStarted
         | Code::TaskUnfinished
@@ -123,6 +122,31 @@ fn ask_remedy(code: Code) -> &'static str {
         Code::AskRestsOn => "A person decides, since what this would run is not what the rule was written for.",
         Code::AskUnconfined => "A person decides; or run with `--unconfined` where you trust the programs.",
         _ => "A person decides: `checkrein approvals approve ID --by NAME`, then `checkrein resume SESSION`.",
+    }
+}
+
+/// What helps with a call that is wrong in itself.
+fn call_remedy(code: Code) -> &'static str {
+    match code {
+        Code::UnknownTool => "Call one of the tools on offer, by its exact name.",
+        Code::SecretInArguments => {
+            "Leave it out. In a `bash` command, `${secret:NAME}` stands for a secret that the task names; a person sets it."
+        }
+        _ => "Correct every listed field and call the tool again.",
+    }
+}
+
+/// What helps where a yes, or an answer, does not count.
+fn approval_remedy(code: Code) -> &'static str {
+    match code {
+        Code::ApprovalOtherSession => "Ask for approval in this session.",
+        Code::ApprovalStale => "What was approved has changed. Propose the call again; a person will be asked anew.",
+        Code::ApprovalWithdrawn => {
+            "Whoever asked took the question back. Go on without it, and name it in your answer."
+        }
+        Code::ApprovalDecided => "The first answer stands; a yes can be taken back with `checkrein approvals revoke`.",
+        Code::ApprovalNotYours => "Somebody else has to say yes; `checkrein approvals show ID` says who may.",
+        _ => "Propose the call again if it is still needed; a person will be asked anew.",
     }
 }
 

@@ -240,9 +240,14 @@ async fn a_yes_without_parts_says_less() {
     assert!(judged.rests_on().iter().any(|one| one.what == "the content of `a`"));
     let mut approval =
         RecordedApproval::new(ApprovalRequest { rests_on: Vec::new(), ..request(&world.session, &judged) });
-    approval.record(checkrein_contract::Answer::Approved { expires_at: NOW + 1_000, uses: 1 });
+    approval.record(&dana(), checkrein_contract::Answer::Approved { expires_at: NOW + 1_000, uses: 1, remember: None });
     assert!(judged.admit(Some(&approval), NOW).is_ok());
     there.put(content("/p/a"), "sha256:01");
     let finished = world.call_with("do", "{}", Yes::Recorded(&approval)).await;
     assert!(finished.text.contains("what would run now is not what was approved"), "{}", finished.text);
+}
+
+/// Whoever says yes here.
+fn dana() -> checkrein_contract::Actor {
+    checkrein_contract::Actor::Person("dana".to_owned())
 }

@@ -377,8 +377,13 @@ async fn an_approval_without_an_answer() {
     assert_eq!((open.answer(), open.uses_left()), (None, 0));
     let finished = world.call_with("odd", &args("careful"), Yes::Recorded(&open)).await;
     assert_eq!(finished.code, Some(Code::NeedsApproval));
-    open.record(Answer::Denied { reason: String::new() });
+    open.record(&dana(), Answer::Denied { reason: String::new() });
     let finished = world.call_with("odd", &args("careful"), Yes::Recorded(&open)).await;
     assert_eq!(finished.code, Some(Code::DeniedByPerson));
     assert!(finished.text.contains("a person said no"), "{}", finished.text);
+}
+
+/// Whoever says yes here.
+fn dana() -> checkrein_contract::Actor {
+    checkrein_contract::Actor::Person("dana".to_owned())
 }

@@ -185,14 +185,14 @@ async fn an_approval_means_exactly_one_thing() {
     assert_eq!(world.call_with("pay", LARGE, Yes::Recorded(&spent)).await.code, Some(Code::ApprovalSpent));
 
     let mut revoked = approval.clone();
-    revoked.record(Answer::Revoked { reason: String::new() });
+    revoked.record(&dana(), Answer::Revoked { reason: String::new() });
     assert_eq!(world.call_with("pay", LARGE, Yes::Recorded(&revoked)).await.code, Some(Code::ApprovalRevoked));
 
     let judged = world.judge("pay", LARGE).await.unwrap();
     let mut denied = RecordedApproval::new(request(&world.session, &judged));
     assert_eq!(denied.state(NOW), ApprovalState::Pending);
-    denied.record(Answer::Denied { reason: "ask the customer first".to_owned() });
-    denied.record(Answer::Approved { expires_at: NOW + 1_000, uses: 1 });
+    denied.record(&dana(), Answer::Denied { reason: "ask the customer first".to_owned() });
+    denied.record(&dana(), Answer::Approved { expires_at: NOW + 1_000, uses: 1, remember: None });
     let finished = world.call_with("pay", LARGE, Yes::Recorded(&denied)).await;
     assert_eq!(finished.code, Some(Code::DeniedByPerson), "the first answer stands");
     assert!(finished.text.contains("ask the customer first"));
@@ -356,4 +356,9 @@ proptest! {
         prop_assert!(finished.code.is_some());
         prop_assert_eq!(world.ran.count(), 0);
     }
+}
+
+/// Whoever says yes here.
+fn dana() -> checkrein_contract::Actor {
+    checkrein_contract::Actor::Person("dana".to_owned())
 }

@@ -47,6 +47,7 @@ fn left_out(body: &Body) -> &'static [&'static str] {
         | Body::Proposal { .. }
         | Body::Check(_)
         | Body::Hook(_)
+        | Body::AnswerRefused { .. }
         | Body::Settled { .. }
         | Body::Trim { .. }
         | Body::Budget { .. }
@@ -79,7 +80,9 @@ impl Names {
                     names.add(request.session.as_str(), "{session}");
                     names.add_approval(request.id.as_str(), &mut approvals);
                 }
-                Body::Approval { id, .. } => names.add_approval(id.as_str(), &mut approvals),
+                Body::Approval { id, .. } | Body::AnswerRefused { id, .. } => {
+                    names.add_approval(id.as_str(), &mut approvals)
+                }
                 Body::Started { approval: Some(id), .. } => names.add_approval(id.as_str(), &mut approvals),
                 _ => {}
             }

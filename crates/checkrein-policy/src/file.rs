@@ -6,6 +6,8 @@ use checkrein_toml::Spanned;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::approvers::ApprovalsFile;
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PolicyFile {
@@ -14,6 +16,8 @@ pub(crate) struct PolicyFile {
     pub(crate) default: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) on_ask: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(crate) approvals: ApprovalsFile,
     #[serde(default)]
     pub(crate) rule: Vec<Spanned<RuleFile>>,
 }
@@ -51,6 +55,7 @@ pub(crate) struct RuleFile {
     #[serde(default)]
     pub(crate) identity: BTreeMap<String, Spanned<OneOrMore>>,
     pub(crate) stage: Option<Spanned<OneOrMore>>,
+    pub(crate) approvers: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     pub(crate) matches: Vec<Spanned<Value>>,
     #[serde(default)]

@@ -3,6 +3,7 @@
 use checkrein_contract::{Code, Decision, Digest, EffectWord, Facts, Layer, PolicySource, RuleRef, Verdict};
 use checkrein_toml::{FileError, Source, Spanned};
 
+use crate::approvers::{self, Approvals};
 use crate::file::{PolicyFile, RuleFile};
 use crate::policy::{LayerRules, Policy, Rule};
 use crate::rules::{Context, Cover, KINDS, Leaning, Matcher, keys_set, scope};
@@ -27,6 +28,11 @@ pub fn floor() -> PolicySource {
 }
 
 impl Policy {
+    fn wanted_roles(&self) -> impl Iterator<Item = (RuleRef, Vec<String>)> {
+        let rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        rules.map(|rule| (rule.origin.clone(), rule.approvers.clone()))
+    }
+
     /// Builds a policy from its layers; the floor is added when it is not among them.
     ///
     /// # Errors
@@ -35,6 +41,7 @@ impl Policy {
         let mut policy = Self {
             layers: Vec::new(),
             default: Verdict::Ask,
+            approvals: Approvals::default(),
             ask_denies: false,
             digest: Digest::of(b""),
             root: variables.fill("{root}", str::to_owned).unwrap_or_default(),
@@ -51,6 +58,7 @@ impl Policy {
             digested.push(u8::from(source.only_tightens));
             digested.extend_from_slice(Digest::of(source.text.as_bytes()).as_str().as_bytes());
         }
+        policy.approvals.check(policy.wanted_roles())?;
         policy.digest = Digest::of(&digested);
         Ok(policy)
     }
@@ -86,6 +94,7 @@ impl Policy {
                 }
             }
         }
+        self.approvals.add(source, &file.approvals)?;
         let mut rules: Vec<Rule> = Vec::new();
         for entry in &file.rule {
             let rule = build_rule(source, from, entry, variables)?;
@@ -140,6 +149,7 @@ fn build_rule(
         check_examples(&Context { source, rule, word, leaning, variables: &Variables::for_examples() }, id)?;
     }
     Ok(Rule {
+        approvers: approvers::of_rule(source, rule, verdict)?,
         origin: RuleRef {
             layer: from.layer,
             rule: id.clone(),

@@ -2,6 +2,7 @@
 
 use checkrein_contract::{Digest, Effect, EffectWord, Facts, Finding, Layer, Question, RuleRef, Tree, Verdict, Winner};
 
+use crate::approvers::Approvals;
 use crate::rules::{Cover, Matcher};
 
 /// Rules of all layers, loaded and checked. Immutable; cheap to ask.
@@ -10,6 +11,8 @@ pub struct Policy {
     pub(crate) layers: Vec<LayerRules>,
     /// What holds where every layer is silent.
     pub(crate) default: Verdict,
+    /// Who may say yes.
+    pub(crate) approvals: Approvals,
     /// `on_ask = "deny"`: nobody is to be asked.
     pub(crate) ask_denies: bool,
     pub(crate) digest: Digest,
@@ -31,6 +34,8 @@ pub(crate) struct Rule {
     pub(crate) word: EffectWord,
     pub(crate) reason: String,
     pub(crate) matcher: Box<dyn Matcher>,
+    /// Roles, one of which whoever says yes must have; none: anybody may.
+    pub(crate) approvers: Vec<String>,
     /// It is for this identity and this stage.
     pub(crate) in_force: bool,
     /// The host's own tool that the rule names exactly.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use checkrein_contract::{
-    ApprovalRequest, Body, CallId, Citation, Code, Event, Finished, FinishedAs, Limit, Message, ProposalKind,
+    Actor, ApprovalRequest, Body, CallId, Citation, Code, Event, Finished, FinishedAs, Limit, Message, ProposalKind,
     ProposedCall, SessionChange, Settlement, Stop, ToolCallPart, Usage, Verdict,
 };
 use checkrein_gate::{RecordedApproval, call_digest};
@@ -34,13 +34,14 @@ impl State {
         if event.seq != self.seq + 1 {
             return Err(wrong(format!("its number should be {}", self.seq + 1)));
         }
-        self.step(&event.body).map_err(wrong)?;
+        self.step(&event.by, &event.body).map_err(wrong)?;
         self.seq = event.seq;
         // What a person does between two processes is not time that the session was driven.
         let waited = matches!(
             event.body,
             Body::Resumed { .. }
                 | Body::Approval { .. }
+                | Body::AnswerRefused { .. }
                 | Body::Input { .. }
                 | Body::Settled { .. }
                 | Body::Budget { .. }
@@ -53,7 +54,7 @@ impl State {
         Ok(())
     }
 
-    fn step(&mut self, body: &Body) -> Result<(), String> {
+    fn step(&mut self, by: &Actor, body: &Body) -> Result<(), String> {
         match body {
             Body::Session(_) => Err("a session begins once".to_owned()),
             Body::Resumed { .. } => self.resumed(),
@@ -69,14 +70,14 @@ impl State {
                 self.proposed(*kind, text, calls, *usage, provider, *defect)
             }
             Body::Check(round) => self.check(round.round, &round.calls),
-            Body::Hook(_) | Body::Note(_) => Ok(()),
+            Body::Hook(_) | Body::Note(_) | Body::AnswerRefused { .. } => Ok(()),
             Body::Decision { call, tool, decision, binds, .. } => {
                 self.decided(call, tool, decision.verdict, binds.as_ref())
             }
             Body::Ask(request) => self.ask(request),
             Body::Approval { id, answer } => {
                 let approval = self.approvals.get_mut(id).ok_or_else(|| format!("nobody asked for approval {id}"))?;
-                approval.record(answer.clone());
+                approval.record(by, answer.clone());
                 Ok(())
             }
             Body::Started { call, approval, kind, tool, .. } => {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Answer, ApprovalId, ApprovalRequest, CallId, Code, Decision, Digest, Finished, Identity, Layer, Place,
-    PolicySource, ProposedCall, RawCall, SessionId, Spend, Verdict,
+    Actor, Answer, ApprovalId, ApprovalRequest, Approvers, CallId, Code, Decision, Digest, Finished, Identity, Layer,
+    Place, PolicySource, ProposedCall, RawCall, SessionId, Spend, Verdict,
 };
 use checkrein_gate::{Gate, Guard, Hook, Judged, RecordedApproval, Refused, Registry, RunContext, Scene, parse, start};
 use checkrein_policy::{Policy, Variables};
@@ -215,7 +215,8 @@ impl World {
 
     fn approval_of(&self, judged: &Judged) -> RecordedApproval {
         let mut approval = RecordedApproval::new(request(&self.session, judged));
-        approval.record(Answer::Approved { expires_at: NOW + 1_000, uses: 1 });
+        let yes = Answer::Approved { expires_at: NOW + 1_000, uses: 1, remember: None };
+        approval.record(&Actor::Person("dana".to_owned()), yes);
         approval
     }
 }
@@ -233,6 +234,7 @@ pub fn request(session: &SessionId, judged: &Judged) -> ApprovalRequest {
         binds: judged.binds(),
         rests_on: judged.rests_on().to_vec(),
         identity: Identity::default(),
+        approvers: Approvers::default(),
         policy: Digest::of(b""),
         requested_at: NOW,
         expires_at: NOW + 1_000,

@@ -1,10 +1,8 @@
 //! Approvals across sessions: listed from the journal, answered by an event.
 
-use checkrein_contract::{
-    Actor, Answer, ApprovalId, ApprovalRequest, ApprovalState, Body, Code, EVENT_VERSION, Event, SessionId,
-};
+use checkrein_contract::{Actor, Answer, ApprovalRequest, ApprovalState, Body, Code, EVENT_VERSION, Event, SessionId};
 use checkrein_gate::RecordedApproval;
-use checkrein_journal::EventStore;
+use checkrein_journal::{EventStore, JournalError};
 use checkrein_session::State;
 
 use crate::HarnessError;
@@ -75,20 +73,28 @@ pub enum Word {
     Approve {
         /// How long the yes holds.
         for_ms: Option<u64>,
+        /// Rules (TOML) that are added to the session with it; see [`crate::past::remember`].
+        remember: Option<String>,
     },
     /// No, with a reason the model is told.
     Deny {
         /// The reason.
         reason: String,
     },
-    /// An earlier yes is taken back.
+    /// An earlier yes is taken back, and the rules that were remembered with it.
     Revoke {
         /// The reason.
         reason: String,
     },
+    /// The question is taken back.
+    Withdraw {
+        /// The reason; the model is told.
+        reason: String,
+    },
 }
 
-/// Records a person's answer to one request. `session`, when given, is the session they mean it for.
+/// Records a person's answer to one request. `session`, when given, is the session they mean it for. An answer that does not
+/// count is recorded as such.
 ///
 /// # Errors
 /// [`HarnessError::Approval`] with the code that says why it does not count.
@@ -102,45 +108,86 @@ pub fn answer(
 ) -> Result<Listed, HarnessError> {
     let listed = find(store, id, now)?;
     let request = listed.request().clone();
-    let refuse = |code: Code, reason: &str| Err(HarnessError::Approval { code, reason: reason.to_owned() });
+    let head = store.head(&request.session)?;
+    let state = State::fold(&store.read(&request.session, 1)?)?;
+    let refused = refusal(&listed, session, person, word, &state);
+    let body = match &refused {
+        Some((code, reason)) => Body::AnswerRefused { id: request.id.clone(), code: *code, reason: reason.clone() },
+        None => Body::Approval { id: request.id.clone(), answer: said(word, now) },
+    };
+    let event = Event { v: EVENT_VERSION, seq: state.seq() + 1, at: now, by: Actor::Person(person.to_owned()), body };
+    let appended = store.append(&request.session, &head, std::slice::from_ref(&event));
+    match refused {
+        // A refusal stands, whether or not somebody else wrote in between.
+        Some((code, reason)) => match appended {
+            Ok(_) | Err(JournalError::Conflict { .. }) => Err(HarnessError::Approval { code, reason }),
+            Err(error) => Err(error.into()),
+        },
+        // Of an answer whoever else wrote in between wins; it is then given again on what is there.
+        None => {
+            appended?;
+            find(store, request.id.as_str(), now)
+        }
+    }
+}
+
+fn said(word: &Word, now: u64) -> Answer {
+    let plain = |text: &str| checkrein_gate::redact_text(text).into_owned();
+    match word {
+        Word::Approve { for_ms, remember } => Answer::Approved {
+            expires_at: now.saturating_add(for_ms.unwrap_or(APPROVAL_MS)),
+            uses: 1,
+            remember: remember.clone(),
+        },
+        Word::Deny { reason } => Answer::Denied { reason: plain(reason) },
+        Word::Revoke { reason } => Answer::Revoked { reason: plain(reason) },
+        Word::Withdraw { reason } => Answer::Withdrawn { reason: plain(reason) },
+    }
+}
+
+/// Why an answer does not count.
+fn refusal(
+    listed: &Listed,
+    session: Option<&SessionId>,
+    person: &str,
+    word: &Word,
+    state: &State,
+) -> Option<(Code, String)> {
+    let request = listed.request();
+    let refuse = |code: Code, reason: &str| Some((code, reason.to_owned()));
     if session.is_some_and(|session| *session != request.session) {
         return refuse(Code::ApprovalOtherSession, "the request belongs to another session");
     }
-    let head = store.head(&request.session)?;
-    let state = State::fold(&store.read(&request.session, 1)?)?;
-    match (listed.state, word) {
-        (ApprovalState::Approved, Word::Approve { .. }) => return Ok(listed),
-        (ApprovalState::Approved, Word::Revoke { .. }) => {}
-        (ApprovalState::Pending, Word::Approve { .. } | Word::Deny { .. }) => {}
-        (ApprovalState::Pending, Word::Revoke { .. }) => {
+    let revokes = matches!(word, Word::Revoke { .. });
+    let decided = || {
+        let by = listed.approval.answered_by().map(ToString::to_string).unwrap_or_default();
+        let by = by.strip_prefix("person:").unwrap_or(&by).to_owned();
+        match listed.approval.answer() {
+            Some(Answer::Denied { .. }) => format!("it is decided already: {by} said no to it"),
+            _ => format!("it is decided already: {by} said yes to it; take that back with `revoke`"),
+        }
+    };
+    match listed.state {
+        // Rules that were remembered hold beyond the yes that they came with, and are taken back with it.
+        ApprovalState::Approved | ApprovalState::Spent | ApprovalState::Expired
+            if revokes && listed.approval.remembered().is_some() =>
+        {
+            return None;
+        }
+        ApprovalState::Approved if revokes => {}
+        ApprovalState::Approved | ApprovalState::Denied => return Some((Code::ApprovalDecided, decided())),
+        ApprovalState::Pending if revokes => {
             return refuse(Code::ApprovalRevoked, "nobody has said yes to it, so there is nothing to take back");
         }
-        (ApprovalState::Spent, _) => return refuse(Code::ApprovalSpent, "it was used already"),
-        (ApprovalState::Expired, _) => return refuse(Code::ApprovalExpired, "its time is over"),
-        (ApprovalState::Revoked, _) => return refuse(Code::ApprovalRevoked, "it was taken back"),
-        (ApprovalState::Denied, _) => return refuse(Code::DeniedByPerson, "a person said no to it already"),
-        (ApprovalState::Approved, Word::Deny { .. }) => {
-            return refuse(Code::ApprovalRevoked, "a person said yes to it already; take that back with `revoke`");
-        }
+        ApprovalState::Pending => {}
+        ApprovalState::Spent => return refuse(Code::ApprovalSpent, "it was used already"),
+        ApprovalState::Expired => return refuse(Code::ApprovalExpired, "its time is over"),
+        ApprovalState::Revoked => return refuse(Code::ApprovalRevoked, "it was taken back"),
+        ApprovalState::Withdrawn => return refuse(Code::ApprovalWithdrawn, "the question was taken back"),
     }
     if !state.is_waiting_for(&request.call) {
         return refuse(Code::ApprovalStale, "the call it was asked for does not wait any more");
     }
-    let answer = match word {
-        Word::Approve { for_ms } => {
-            Answer::Approved { expires_at: now.saturating_add(for_ms.unwrap_or(APPROVAL_MS)), uses: 1 }
-        }
-        Word::Deny { reason } => Answer::Denied { reason: checkrein_gate::redact_text(reason).into_owned() },
-        Word::Revoke { reason } => Answer::Revoked { reason: checkrein_gate::redact_text(reason).into_owned() },
-    };
-    let event = Event {
-        v: EVENT_VERSION,
-        seq: state.seq() + 1,
-        at: now,
-        by: Actor::Person(person.to_owned()),
-        body: Body::Approval { id: ApprovalId::new(request.id.as_str()), answer },
-    };
-    // Whoever else wrote in between wins; the answer is then given again on what is there.
-    store.append(&request.session, &head, std::slice::from_ref(&event))?;
-    find(store, request.id.as_str(), now)
+    let why = request.approvers.refuses(person, &request.identity).filter(|_| matches!(word, Word::Approve { .. }));
+    why.map(|why| (Code::ApprovalNotYours, why))
 }

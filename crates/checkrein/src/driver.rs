@@ -123,6 +123,7 @@ impl Session {
         for end in close_unstarted(&self.log.state) {
             self.log.record(Actor::Code, Body::Finished(Box::new(end)))?;
         }
+        self.withdraw_questions()?;
         let reason = INTERRUPTED.to_owned();
         self.stop(Stop { status: Status::Cancelled, code: Code::Interrupted, reason, limit: None })
     }

@@ -22,6 +22,9 @@ impl Observer for Unobserved {}
 
 /// A person who can be asked while the session runs.
 pub trait Asker: Send {
+    /// Who it is, by the name that the journal gets.
+    fn person(&self) -> &str;
+
     /// A call waits for a yes. `None` puts the question off: the session pauses.
     fn approval(&mut self, request: &ApprovalRequest) -> Option<(String, Answer)>;
 

@@ -120,6 +120,7 @@ impl Harness {
         let mut variables = vec![("spill".to_owned(), spill), ("state".to_owned(), shown(self.home.path()))];
         variables.extend(control.into_iter().enumerate().map(|(n, path)| (format!("control.{n}"), path)));
         let policy = load_policy(&sources, &place, &task.identity, &variables)?;
+        first_pair_is_known(&policy, &task.identity)?;
         let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
         known.extend(task.manifests.iter().flat_map(|manifest| manifest.acts_as()));
         check_tool_names(&policy, &known)?;
@@ -332,6 +333,16 @@ pub(crate) fn session_of(parts: Parts) -> Session {
         _taken: parts.taken,
         checker: checkrein_tools::verify(checkrein_policy::Models::built_in()).definition().name.clone(),
     }
+}
+
+/// Whoever may not say yes has to be known before anybody is asked.
+fn first_pair_is_known(policy: &Policy, identity: &checkrein_contract::Identity) -> Result<(), HarnessError> {
+    if policy.wants_four_eyes() && identity.get("person").is_none() {
+        let message =
+            "the policy wants four eyes, so it has to know for whom the session acts: give `--as person=NAME`";
+        return Err(HarnessError::Task(message.to_owned()));
+    }
+    Ok(())
 }
 
 /// The context policy that a session began with.

@@ -26,6 +26,10 @@ pub(super) fn run(arguments: Approvals, context: &Context) -> Result<u8, Harness
             let word = Word::Revoke { reason: arguments.reason.clone() };
             record(&arguments, &word, context)
         }
+        Approvals::Withdraw(arguments) => {
+            let word = Word::Withdraw { reason: arguments.reason.clone() };
+            record(&arguments, &word, context)
+        }
     }
 }
 
@@ -43,6 +47,8 @@ fn object(listed: &Listed) -> Value {
         "effects": request.effects,
         "reason": request.reason,
         "identity": request.identity,
+        "approvers": request.approvers,
+        "answered_by": listed.approval.answered_by(),
         "binds": request.binds,
         "rests_on": request.rests_on,
         "policy": request.policy,
@@ -105,6 +111,12 @@ fn show(arguments: &OneApproval, context: &Context) -> Result<u8, HarnessError> 
     for (name, value) in &request.identity.0 {
         row("for", &format!("{}: {}", printable(name), printable(value)));
     }
+    for who in request.approvers.words() {
+        row("who may", &printable(&who));
+    }
+    if let Some(by) = listed.approval.answered_by() {
+        row("answered by", &printable(&by.to_string()));
+    }
     row("asked", &time_of(request.requested_at));
     row("expires", &time_of(request.expires_at));
     for dependency in &request.rests_on {
@@ -119,7 +131,7 @@ fn approve(arguments: &Approve, context: &Context) -> Result<u8, HarnessError> {
     let for_ms = arguments.expires.as_deref().map(|text| duration_ms("--expires", text)).transpose()?;
     let session = arguments.session.as_deref().map(|prefix| store.find(prefix)).transpose()?;
     let by = arguments.by.as_deref().unwrap_or(&context.person);
-    let word = Word::Approve { for_ms };
+    let word = Word::Approve { for_ms, remember: None };
     let listed = answer(&*store, &arguments.id, session.as_ref(), by, &word, now())?;
     said(&listed, arguments.json, context);
     Ok(0)

@@ -57,6 +57,10 @@ impl TerminalAsker {
 }
 
 impl Asker for TerminalAsker {
+    fn person(&self) -> &str {
+        &self.person
+    }
+
     fn approval(&mut self, request: &ApprovalRequest) -> Option<(String, Answer)> {
         let bold = anstyle::Style::new().bold();
         self.say(&format!(
@@ -71,7 +75,7 @@ impl Asker for TerminalAsker {
             match word.to_lowercase().as_str() {
                 "y" | "yes" => {
                     let expires_at = request.expires_at;
-                    return Some((self.person.clone(), Answer::Approved { expires_at, uses: 1 }));
+                    return Some((self.person.clone(), Answer::Approved { expires_at, uses: 1, remember: None }));
                 }
                 "n" | "no" => {
                     self.say("    why not? (the model is told; may be empty): ");

@@ -233,13 +233,14 @@ impl Live {
         let by = printable(&by.to_string());
         let said = match answer {
             Answer::Approved { expires_at, .. } => {
-                format!("{GREEN}yes{GREEN:#} {DIM}until {}{DIM:#}", time_of(*expires_at))
+                format!("says {GREEN}yes{GREEN:#} {DIM}until {}{DIM:#}", time_of(*expires_at))
             }
-            Answer::Denied { reason } => format!("{RED}no{RED:#} {}", printable(reason)),
+            Answer::Denied { reason } => format!("says {RED}no{RED:#} {}", printable(reason)),
             Answer::Revoked { reason } => format!("{RED}takes the yes back{RED:#} {}", printable(reason)),
+            Answer::Withdrawn { reason } => format!("{YELLOW}takes the question back{YELLOW:#} {}", printable(reason)),
         };
         let when = if self.streams { String::new() } else { format!(" {DIM}at {}{DIM:#}", time_of(at)) };
-        self.line(&format!("    {by} says {said} {DIM}to {id}{DIM:#}{when}"));
+        self.line(&format!("    {by} {said} {DIM}to {id}{DIM:#}{when}"));
     }
 }
 
@@ -268,6 +269,11 @@ impl Observer for Live {
             Body::Decision { call, tool, decision, .. } => self.decision(call, tool, decision),
             Body::Ask(request) => self.line(&format!("    {DIM}asked as {}{DIM:#}", request.id)),
             Body::Approval { id, answer } => self.approval(&event.by, event.at, id.as_str(), answer),
+            Body::AnswerRefused { id, code, reason } => self.line(&format!(
+                "    {} answers, and it does not count: {YELLOW}{code}{YELLOW:#} {} {DIM}to {id}{DIM:#}",
+                printable(&event.by.to_string()),
+                printable(reason)
+            )),
             Body::Started { call, .. } => self.started(call),
             Body::Finished(finished) => self.finished(finished),
             Body::Trim { results, .. } => {

@@ -6,11 +6,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::{
-    Actor, Answer, ApprovalId, ApprovalRequest, Body, Budget, CallId, CallKind, Check, CheckRound, Code, Decision,
-    Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote, Identity, Layer,
-    Limit, Note, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question, RuleRef, SeenFile,
-    SessionChange, SessionId, SessionOpened, Settlement, Skill, Status, Stop, StopOn, ToolSpec, TraceStep,
-    TrimmedResult, Usage, Verdict, Winner, canonical_string,
+    Actor, Answer, ApprovalId, ApprovalRequest, Approvers, Body, Budget, CallId, CallKind, Check, CheckRound, Code,
+    Decision, Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote,
+    Identity, Layer, Limit, Note, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question,
+    RuleRef, SeenFile, SessionChange, SessionId, SessionOpened, Settlement, Skill, Status, Stop, StopOn, ToolSpec,
+    TraceStep, TrimmedResult, Usage, Verdict, Winner, canonical_string,
 };
 use checkrein_journal::{EventStore, Head, Keeps, STORES, SessionMeta, StoreKind};
 use rusqlite::Connection;
@@ -221,6 +221,7 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
         binds: Digest::of(world.root.as_bytes()),
         rests_on: vec![Dependency { what: "the arguments".to_owned(), digest: Digest::of(world.root.as_bytes()) }],
         identity: Identity::default(),
+        approvers: Approvers::default(),
         policy: Digest::of(b"policy"),
         requested_at: world.at,
         expires_at: world.at + 86_400_000,
@@ -245,7 +246,7 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
         reason: format!("waits for {}", world.approval),
         limit: None,
     };
-    let answer = Answer::Approved { expires_at: world.at + 3_600_000, uses: 1 };
+    let answer = Answer::Approved { expires_at: world.at + 3_600_000, uses: 1, remember: None };
     vec![
         (Actor::Model, proposal),
         (Actor::Hook("round".to_owned()), hook),

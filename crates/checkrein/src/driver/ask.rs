@@ -1,7 +1,7 @@
 //! Asking a person: the exact call goes into the journal first, then either to the terminal or to whoever comes later.
 
 use checkrein_contract::{
-    Actor, ApprovalId, ApprovalRequest, Body, CallId, Code, Digest, OnAsk, Status, Stop, Verdict,
+    Actor, Answer, ApprovalId, ApprovalRequest, ApprovalState, Body, CallId, Code, Digest, OnAsk, Status, Stop, Verdict,
 };
 use checkrein_gate::{Judged, Recorder, Refused};
 
@@ -44,7 +44,8 @@ impl Session {
             binds: judged.binds(),
             rests_on: judged.rests_on().to_vec(),
             identity: opened.identity.clone(),
-            policy: opened.policy_digest.clone(),
+            approvers: self.gate.policy.approvers(judged.decision()),
+            policy: self.gate.policy.digest().clone(),
             requested_at: now,
             expires_at: now.saturating_add(APPROVAL_MS),
         }
@@ -59,6 +60,9 @@ impl Session {
         let requests: Vec<ApprovalRequest> = requests.map(|approval| approval.request().clone()).collect();
         if let Some(asker) = self.asker.as_mut().filter(|_| prompt) {
             for request in &requests {
+                if request.approvers.refuses(asker.person(), &request.identity).is_some() {
+                    return self.pause(&requests);
+                }
                 let Some((person, answer)) = asker.approval(request) else {
                     return self.pause(&requests);
                 };
@@ -70,9 +74,26 @@ impl Session {
         self.pause(&requests)
     }
 
+    /// Takes back what nobody has answered: the calls were closed.
+    pub(super) fn withdraw_questions(&mut self) -> Result<(), HarnessError> {
+        let now = self.clock.now_ms();
+        let open = self.log.state.approvals().filter(|approval| approval.state(now) == ApprovalState::Pending);
+        let open: Vec<ApprovalId> = open.map(|approval| approval.request().id.clone()).collect();
+        for id in open {
+            let answer = Answer::Withdrawn { reason: "the run was cancelled".to_owned() };
+            self.log.record(Actor::Code, Body::Approval { id, answer })?;
+        }
+        Ok(())
+    }
+
     fn pause(&mut self, requests: &[ApprovalRequest]) -> Result<(), HarnessError> {
         let tools: Vec<_> = requests.iter().map(|request| format!("`{}`", request.tool)).collect();
-        let reason = format!("a person's yes is needed for {}", tools.join(" and "));
+        let mut reason = format!("a person's yes is needed for {}", tools.join(" and "));
+        let mut who: Vec<String> = requests.iter().flat_map(|request| request.approvers.words()).collect();
+        who.dedup();
+        if !who.is_empty() {
+            reason.push_str(&format!(" (who may: {})", who.join("; ")));
+        }
         self.stop(Stop { status: Status::NeedsApproval, code: Code::NeedsApproval, reason, limit: None })
     }
 }

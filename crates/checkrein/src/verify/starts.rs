@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use checkrein_contract::{Answer, ApprovalId, Body, CallId, CallKind, Settlement, Verdict};
+use checkrein_gate::RecordedApproval;
 
 use super::{Journal, Problem};
 
@@ -48,22 +49,25 @@ pub(super) fn check_starts(journal: &Journal<'_>) -> Result<(), Problem> {
 /// I2.
 pub(super) fn check_effects(journal: &Journal<'_>) -> Result<(), Problem> {
     let mut decided: BTreeMap<&CallId, Verdict> = BTreeMap::new();
-    let mut asked: BTreeMap<&ApprovalId, &CallId> = BTreeMap::new();
-    let mut approved: BTreeMap<&ApprovalId, bool> = BTreeMap::new();
+    let mut asked: BTreeMap<&ApprovalId, RecordedApproval> = BTreeMap::new();
     for event in journal.events {
         match &event.body {
             Body::Decision { call, decision, .. } => {
                 decided.insert(call, decision.verdict);
             }
             Body::Ask(request) => {
-                asked.insert(&request.id, &request.call);
+                asked.insert(&request.id, RecordedApproval::new((**request).clone()));
             }
             Body::Approval { id, answer } => {
-                approved.insert(id, matches!(answer, Answer::Approved { .. }));
+                // An answer that nobody asked for, or of somebody who may not give it, counts for nothing.
+                if let Some(approval) = asked.get_mut(id) {
+                    approval.record(&event.by, answer.clone());
+                }
             }
             Body::Started { call, approval, .. } => {
                 let by_person = approval.as_ref().is_some_and(|id| {
-                    approved.get(id).copied().unwrap_or(false) && asked.get(id).is_some_and(|asked| *asked == call)
+                    let approval = asked.get(id).filter(|approval| approval.request().call == *call);
+                    approval.is_some_and(|approval| matches!(approval.answer(), Some(Answer::Approved { .. })))
                 });
                 let fine = match decided.get(call) {
                     Some(Verdict::Allow) => true,

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod answers;
 mod concurrency;
 mod economy;
 mod edges;
