@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Result;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,6 +22,10 @@ use crate::repositories;
 const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 /// The kernel dates files by a clock that is behind by up to a tick.
 const TICK: Duration = Duration::from_millis(20);
+
+/// What an owner needs of a folder to look at what lies in it, and to change that.
+pub(crate) const LOOK: u32 = 0o500;
+pub(crate) const CHANGE: u32 = 0o700;
 
 /// What a run has told of it so far.
 pub(crate) struct After<'a> {
@@ -79,7 +84,8 @@ impl<'a> After<'a> {
         }
         let mut refused = Vec::new();
         for (path, made) in made {
-            if self.take_away(&path, &made).unwrap_or(false) {
+            // What could not be taken away is told all the more.
+            if self.take_away(&path, &made).unwrap_or(true) {
                 refused.push(path);
             }
         }
@@ -103,10 +109,11 @@ impl<'a> After<'a> {
                 return Ok(true);
             }
         }
-        if at.symlink_metadata()?.is_dir() {
-            fs::remove_dir_all(&at)?
-        } else {
-            fs::remove_file(&at)?
+        if !at.symlink_metadata()?.is_dir() {
+            fs::remove_file(&at)?;
+        } else if fs::remove_dir_all(&at).is_err() {
+            open_up(&at, CHANGE, true);
+            fs::remove_dir_all(&at)?;
         }
         Ok(true)
     }
@@ -121,6 +128,19 @@ impl Drop for After<'_> {
     /// Also where nobody waited for the end.
     fn drop(&mut self) {
         self.finish();
+    }
+}
+
+/// Gives the owner of a folder these rights to it, where they were taken away; with `below` also to all that lie in it.
+pub(crate) fn open_up(folder: &Path, needed: u32, below: bool) {
+    let Ok(found) = folder.symlink_metadata().map(|found| found.permissions()) else { return };
+    if found.mode() & needed != needed {
+        _ = fs::set_permissions(folder, fs::Permissions::from_mode(found.mode() | needed));
+    }
+    if below {
+        let inside = fs::read_dir(folder).into_iter().flatten().flatten();
+        let folders = inside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.for_each(|entry| open_up(&entry.path(), needed, true));
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{RenameFlags, renameat_with};
 
-use crate::after::held;
+use crate::after::{CHANGE, LOOK, held, open_up};
 use crate::git_settings::are_harmless;
 use crate::plan::{NodeKind, Plan, innermost};
 use crate::tree;
@@ -33,6 +33,12 @@ pub(crate) fn set_aside(plan: &Plan, places: &BTreeSet<(PathBuf, bool)>) -> Vec<
     let mut folders = BTreeSet::new();
     for (at, below) in places {
         folders.insert(at.clone());
+        // What lets nobody in is opened: a later call could do that as well.
+        let outwards: Vec<&Path> = at.ancestors().take_while(|above| is_writable(plan, above)).collect();
+        let inwards = outwards.into_iter().rev();
+        for folder in inwards.take_while(|folder| folder.symlink_metadata().is_ok_and(|found| found.is_dir())) {
+            open_up(folder, LOOK, *below && folder == at);
+        }
         if *below {
             let there = tree::paths(at, MOST_SEEN).into_iter();
             let there = there.filter_map(|path| match path.file_name()?.to_str()? {
@@ -125,6 +131,7 @@ impl Aside<'_> {
     fn refuse(&mut self, at: &Path) {
         let renamed = || {
             let (folder, here) = held(at).ok().filter(|_| is_writable(self.plan, at))?;
+            open_up(at.parent()?, CHANGE, false);
             let name = here.file_name()?.to_string_lossy().into_owned();
             let mut free = (0..MOST_ASIDE).map(|number| format!("{name}.{ASIDE}.{number}"));
             free.find(|free| renameat_with(&folder, &*name, &folder, &**free, RenameFlags::NOREPLACE).is_ok())

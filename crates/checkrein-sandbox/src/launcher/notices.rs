@@ -123,6 +123,10 @@ impl Notices {
             // Its own devices, and what the kernel shows of processes: the view decides there.
             return None;
         }
+        if *act == Act::Folder && path.is_dir() {
+            // It is not made: the kernel says that it is there.
+            return None;
+        }
         let place = innermost(&self.view, path);
         let kind = place.map(|node| &node.kind);
         if *act == Act::Read {
@@ -134,8 +138,7 @@ impl Notices {
             Some(NodeKind::Write | NodeKind::Opened) => !self.moved_wrongly(change),
             Some(NodeKind::Removed) => return (act.kind() != "delete").then(refusal).flatten(),
             Some(NodeKind::Mode) => return (act.kind() != "metadata").then(refusal).flatten(),
-            // A folder that is there is not made.
-            _ => return (*act != Act::Folder || !path.is_dir()).then(refusal).flatten(),
+            _ => return refusal(),
         };
         if !fine {
             return refusal();

@@ -54,8 +54,12 @@ pub(crate) fn updating() -> bool {
 
 fn table(results: &BTreeMap<(String, User), Outcomes>, attempts: &[Attempt], before: &str) -> String {
     let gaps = attempts.iter().filter(|attempt| !attempt.gap.is_empty()).count();
+    let known = match gaps {
+        0 => ", all of them contained.".to_owned(),
+        gaps => format!("; {gaps} of them are not contained, and why is said below the table."),
+    };
     let mut text = format!(
-        "\n{} attempts; {gaps} of them are not contained, and why is said below the table.\n\n\
+        "\n{} attempts{known}\n\n\
          | Attempt | What is tried | Held as root by | Held as a user by |\n| --- | --- | --- | --- |\n",
         attempts.len(),
     );

@@ -32,7 +32,9 @@ impl Kept {
             self.set = tree::patterns(&self.patterns);
         }
         let Some(set) = &self.set else { return vec![path.to_owned()] };
-        let mut spoken: Vec<PathBuf> = set.is_match(path).then(|| path.to_owned()).into_iter().collect();
+        // Opening a folder writes nothing in it that has a name.
+        let folder = matches!(act, Act::Open | Act::Write) && path.is_dir();
+        let mut spoken: Vec<PathBuf> = (!folder && set.is_match(path)).then(|| path.to_owned()).into_iter().collect();
         if let Act::Arrive(from) = act {
             // A tree comes to be there with all that it holds.
             let below = tree::paths(from, MOST_SEEN);
