@@ -25,6 +25,7 @@ mod opened;
 mod outcome;
 mod ports;
 mod secret;
+mod settlement;
 mod steering;
 
 pub use approval::{Answer, ApprovalRequest, ApprovalState, Dependency};
@@ -38,7 +39,7 @@ pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Own, Run, Tree};
 pub use estimate::{estimate_message, estimate_spec, estimate_text};
 pub use event::{
     Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Note, Presentation,
-    ProposalKind, ProposedCall, SeenFile, SessionChange, Settlement, TrimmedResult,
+    ProposalKind, ProposedCall, SeenFile, SessionChange, TrimmedResult,
 };
 pub use fact::{Answered, Facts, Finding, Question, Remotes};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};
@@ -51,4 +52,5 @@ pub use ports::{
     StopReason, ToolChoice, Trimmed,
 };
 pub use secret::{SECRET_VARIABLE, is_secret_name, secrets_named, with_secrets};
+pub use settlement::Settlement;
 pub use steering::steers;

@@ -120,10 +120,7 @@ impl Harness {
         let mut variables = vec![("spill".to_owned(), spill), ("state".to_owned(), shown(self.home.path()))];
         variables.extend(control.into_iter().enumerate().map(|(n, path)| (format!("control.{n}"), path)));
         let policy = load_policy(&sources, &place, &task.identity, &variables)?;
-        first_pair_is_known(&policy, &task.identity)?;
-        let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
-        known.extend(task.manifests.iter().flat_map(|manifest| manifest.acts_as()));
-        check_tool_names(&policy, &known)?;
+        fits(&policy, task, &registry)?;
         let context = checkrein_context::policy(&task.context.0, &task.context.1)
             .map_err(|error| HarnessError::Task(error.to_string()))?;
         let unconfined_by = options.unconfined.then(|| "--unconfined".to_owned());
@@ -335,9 +332,13 @@ pub(crate) fn session_of(parts: Parts) -> Session {
     }
 }
 
-/// Whoever may not say yes has to be known before anybody is asked.
-fn first_pair_is_known(policy: &Policy, identity: &checkrein_contract::Identity) -> Result<(), HarnessError> {
-    if policy.wants_four_eyes() && identity.get("person").is_none() {
+/// Whether a policy can be meant for this task: its rules name tools that there are, and whoever may not say yes is known
+/// before anybody is asked.
+fn fits(policy: &Policy, task: &Task, registry: &Registry) -> Result<(), HarnessError> {
+    let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
+    known.extend(task.manifests.iter().flat_map(|manifest| manifest.acts_as()));
+    check_tool_names(policy, &known)?;
+    if policy.wants_four_eyes() && task.identity.get("person").is_none() {
         let message =
             "the policy wants four eyes, so it has to know for whom the session acts: give `--as person=NAME`";
         return Err(HarnessError::Task(message.to_owned()));
