@@ -303,12 +303,15 @@ fn ending(world: &World) -> Vec<(Actor, Body)> {
     };
     let stop = Stop { status: Status::Completed, code: Code::Done, reason: "answered".to_owned(), limit: None };
     let sam = Actor::Person("sam".to_owned());
+    let (id, code) = (ApprovalId::new(world.approval), Code::ApprovalSpent);
+    let late = Body::AnswerRefused { id, code, reason: "it was used already".to_owned() };
     let settlement = Settlement::Failed;
     let settled = Body::Settled { call: CallId::new("c2-2"), settlement, note: "it never came".to_owned() };
     let seen = Note { name: "seen".to_owned(), fields: [("whom".to_owned(), json!("sam"))].into_iter().collect() };
     vec![
         (Actor::Code, Body::Check(CheckRound { round: 1, calls: vec![check] })),
         (Actor::Code, Body::Stop(stop)),
+        (sam.clone(), late),
         (sam.clone(), settled),
         (sam, Body::Budget { budget: Budget::default() }),
         (Actor::Code, Body::Note(seen)),
