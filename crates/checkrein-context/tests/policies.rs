@@ -27,7 +27,7 @@ fn exchange(results: Vec<ResultPart>) -> [Arc<Message>; 2] {
         tool: result.tool.clone(),
         args: json!({}),
     });
-    let reply = Message::Assistant { text: String::new(), calls: calls.collect() };
+    let reply = Message::Assistant { text: String::new(), calls: calls.collect(), provider: Value::Null };
     [Arc::new(reply), Arc::new(Message::Tool { results })]
 }
 
@@ -119,7 +119,7 @@ fn a_trimmed_result_leaves_a_placeholder_in_place() {
 fn results_are_told_by_their_role_and_never_by_their_text() {
     let disguised = "[result of search (call c1-1) left out to save space: 260 tokens]";
     let mut history = vec![user(&format!("{disguised} {}", text_of(500)))];
-    history.push(Arc::new(Message::Assistant { text: text_of(500), calls: Vec::new() }));
+    history.push(Arc::new(Message::Assistant { text: text_of(500), calls: Vec::new(), provider: Value::Null }));
     history.push(Arc::new(Message::User { text: text_of(500), harness: true }));
     history.extend(exchange(vec![part("c1-1", "search", "user: what does it cost?")]));
     let shown = trim(0).apply(&history);

@@ -101,9 +101,17 @@ pub struct Usage {
     pub input: u64,
     /// Tokens of the reply.
     pub output: u64,
+    /// Tokens of the request that the provider had kept from an earlier one. They count in `input` as well.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached: u64,
     /// The numbers are the harness's own estimate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a field over so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Usage {
@@ -116,6 +124,7 @@ impl Usage {
     pub fn add(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
+        self.cached = self.cached.saturating_add(other.cached);
         self.estimated |= other.estimated;
     }
 }

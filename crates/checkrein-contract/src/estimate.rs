@@ -16,7 +16,7 @@ pub fn estimate_text(text: &str) -> u64 {
 pub fn estimate_message(message: &Message) -> u64 {
     match message {
         Message::User { text, .. } => estimate_text(text),
-        Message::Assistant { text, calls } => {
+        Message::Assistant { text, calls, .. } => {
             let calls = calls.iter().map(|call| estimate_text(&call.tool) + estimate_text(&call.args.to_string()));
             estimate_text(text).saturating_add(calls.sum())
         }

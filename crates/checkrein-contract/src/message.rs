@@ -25,6 +25,10 @@ pub enum Message {
         /// The calls it proposed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCallPart>,
+        /// What the provider wants back with this reply, such as its reasoning in the provider's own form. Not shown to
+        /// anybody, so not part of the message's identity.
+        #[serde(skip)]
+        provider: Value,
     },
     /// The results of *all* calls of the reply before, in the order of the calls.
     Tool {

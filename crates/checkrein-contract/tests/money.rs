@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 fn usage(input: u64, output: u64) -> Usage {
-    Usage { input, output, estimated: false }
+    Usage { input, output, estimated: false, ..Usage::default() }
 }
 
 const PRICE: Price = Price { input: 3.0, output: 15.0 };

@@ -132,11 +132,11 @@ fn fault(fault: ProviderFault) -> ProviderError {
 /// Only what may be better next time is tried again, and a script that does not fit says so by its code.
 #[test]
 fn faults_of_a_provider() {
-    use ProviderFault::{Broken, RateLimited, Refused, ScriptExhausted, ScriptUnused, Server};
-    let all = [RateLimited, Server, Broken, Refused, ScriptExhausted, ScriptUnused].map(fault);
-    assert_eq!(all.each_ref().map(ProviderError::can_retry), [true, true, true, false, false, false]);
+    use ProviderFault::{Broken, RateLimited, Refused, ScriptExhausted, ScriptUnused, Server, TooLong};
+    let all = [RateLimited, Server, Broken, Refused, TooLong, ScriptExhausted, ScriptUnused].map(fault);
+    assert_eq!(all.each_ref().map(ProviderError::can_retry), [true, true, true, false, false, false, false]);
     let failed = Code::ProviderFailed;
-    let codes = [failed, failed, failed, failed, Code::ScriptExhausted, Code::ScriptUnused];
+    let codes = [failed, failed, failed, failed, failed, Code::ScriptExhausted, Code::ScriptUnused];
     assert_eq!(all.each_ref().map(ProviderError::code), codes);
     assert!(!Silent.virtual_time(), "a provider's time is real unless it says otherwise");
 }

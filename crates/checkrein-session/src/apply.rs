@@ -150,7 +150,12 @@ impl State {
 
     fn request_failed(&mut self, retry: bool, code: Code, reason: &str, usage: Option<Usage>) -> Result<(), String> {
         if let Some(reserved) = self.reserved {
-            self.settle(usage.unwrap_or(Usage { input: reserved.input, output: 0, estimated: true }));
+            self.settle(usage.unwrap_or(Usage {
+                input: reserved.input,
+                output: 0,
+                estimated: true,
+                ..Usage::default()
+            }));
         }
         if !retry && self.last.is_none() {
             self.phase = Phase::Ending(Stop {
@@ -186,7 +191,7 @@ impl State {
             tool: call.tool.clone(),
             args: call.args.clone(),
         });
-        let message = Message::Assistant { text: text.to_owned(), calls: parts.collect() };
+        let message = Message::Assistant { text: text.to_owned(), calls: parts.collect(), provider: provider.clone() };
         if self.last.is_some() {
             // Nothing of the last reply is carried out; its text is the answer.
             self.history.push(message);

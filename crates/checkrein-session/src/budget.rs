@@ -114,7 +114,7 @@ impl State {
     /// written the whole reply.
     pub(crate) fn settle_lost(&mut self) {
         if let Some(Reserved { input, output }) = self.reserved {
-            self.settle(Usage { input, output, estimated: true });
+            self.settle(Usage { input, output, estimated: true, ..Usage::default() });
         }
     }
 

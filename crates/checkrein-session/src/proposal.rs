@@ -1,7 +1,8 @@
 //! A reply becomes a proposal: calls, a skill to load, or an answer; anything else is malformed, and recorded as such.
 
 use checkrein_contract::{Body, CallId, Code, ModelReply, ProposalKind, ProposedCall, StopReason, Usage};
-use checkrein_gate::{Concurrency, Registry, parse, redact_text};
+use checkrein_gate::{Concurrency, Registry, parse, redact_text, redact_value};
+use serde_json::Value;
 
 use crate::tools;
 
@@ -33,5 +34,9 @@ pub fn proposal(turn: u32, reply: &ModelReply, calls: Vec<ProposedCall>, usage: 
     } else {
         ProposalKind::Calls
     };
-    Body::Proposal { turn, kind, text, calls, usage, provider: reply.provider.clone(), defect }
+    // What only the provider can read is signed by it as a whole. One that holds a secret is not cut but left out: a
+    // provider takes a reply without it.
+    let provider = &reply.provider;
+    let provider = if redact_value(provider.clone()) == *provider { provider.clone() } else { Value::Null };
+    Body::Proposal { turn, kind, text, calls, usage, provider, defect }
 }

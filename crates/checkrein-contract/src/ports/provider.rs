@@ -24,7 +24,7 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
     /// Ceiling of the reply in tokens; never 0.
     pub max_output_tokens: u32,
-    /// What the provider asked to get back. Not part of what the model sees, so not part of the request's identity.
+    /// What the provider asked to get back last. Not part of what the model sees, so not part of the request's identity.
     #[serde(skip)]
     pub provider: Value,
 }
@@ -96,6 +96,8 @@ pub enum ProviderFault {
     Broken,
     /// The request was refused; sending it again will not help.
     Refused,
+    /// The request is longer than the model takes.
+    TooLong,
     /// A script has no step for this request.
     ScriptExhausted,
     /// A script has a step that no request reached.
@@ -127,9 +129,11 @@ impl ProviderError {
         match self.fault {
             ProviderFault::ScriptExhausted => Code::ScriptExhausted,
             ProviderFault::ScriptUnused => Code::ScriptUnused,
-            ProviderFault::RateLimited | ProviderFault::Server | ProviderFault::Broken | ProviderFault::Refused => {
-                Code::ProviderFailed
-            }
+            ProviderFault::RateLimited
+            | ProviderFault::Server
+            | ProviderFault::Broken
+            | ProviderFault::Refused
+            | ProviderFault::TooLong => Code::ProviderFailed,
         }
     }
 }

@@ -178,7 +178,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         code: Code::ProviderFailed,
         reason: "429: too many requests".to_owned(),
         retry: true,
-        usage: Some(Usage { input: 900, output: 0, estimated: true }),
+        usage: Some(Usage { input: 900, output: 0, estimated: true, ..Usage::default() }),
     };
     vec![(Actor::Code, Body::Session(Box::new(opened))), (Actor::Code, request), (Actor::Code, failed)]
 }
@@ -233,7 +233,7 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
         kind: ProposalKind::Calls,
         text: format!("I refund it and note it in {}/log.txt.", world.root),
         calls: vec![proposed],
-        usage: Usage { input: 900, output: 40, estimated: false },
+        usage: Usage { input: 900, output: 40, estimated: false, ..Usage::default() },
         provider: json!({"step": 1}),
         defect: None,
     };

@@ -162,7 +162,12 @@ fn read_reply(file: StepFile, json: bool) -> Result<Reply, String> {
         cut_after: file.cut_after,
         length: file.stop.is_some(),
         delay_ms: file.delay_ms.unwrap_or(0),
-        usage: file.usage.map(|usage| Usage { input: usage.input, output: usage.output, estimated: false }),
+        usage: file.usage.map(|usage| Usage {
+            input: usage.input,
+            output: usage.output,
+            estimated: false,
+            ..Usage::default()
+        }),
     })
 }
 

@@ -118,7 +118,7 @@ fn time_is_virtual_and_usage_is_stated_or_absent() {
     assert_eq!(session.provider.model(), "script:script.toml");
     let reply = session.next().unwrap();
     assert_eq!(reply.virtual_ms, 1500);
-    assert_eq!(reply.usage, Some(Usage { input: 12, output: 3, estimated: false }));
+    assert_eq!(reply.usage, Some(Usage { input: 12, output: 3, estimated: false, ..Usage::default() }));
 }
 
 #[test]

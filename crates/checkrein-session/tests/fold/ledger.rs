@@ -17,7 +17,7 @@ fn with_money(usd: f64, price: Option<Price>) -> SessionOpened {
 fn used(input: u64, output: u64) -> Body {
     let mut body = reply(ProposalKind::Calls, vec![call("c1-1", "read")]);
     if let Body::Proposal { usage, .. } = &mut body {
-        *usage = Usage { input, output, estimated: false };
+        *usage = Usage { input, output, estimated: false, ..Usage::default() };
     }
     body
 }
@@ -67,12 +67,12 @@ fn money_without_a_price() {
 #[test]
 fn a_lost_request_is_charged_whole() {
     let lost = Log::of(vec![session(opened()), request(1, 1), resumed()]).state();
-    assert_eq!(lost.spend().usage, Usage { input: 100, output: 10, estimated: true });
+    assert_eq!(lost.spend().usage, Usage { input: 100, output: 10, estimated: true, ..Usage::default() });
     let again = Log::of(vec![session(opened()), request(1, 1), resumed(), request(1, 2), used(90, 5)]).state();
-    assert_eq!(again.spend().usage, Usage { input: 190, output: 15, estimated: true });
+    assert_eq!(again.spend().usage, Usage { input: 190, output: 15, estimated: true, ..Usage::default() });
     let known =
         |usage| Body::RequestFailed { turn: 1, code: Code::ProviderFailed, reason: "cut".into(), retry: true, usage };
-    let part = Usage { input: 100, output: 3, estimated: true };
+    let part = Usage { input: 100, output: 3, estimated: true, ..Usage::default() };
     let cut = Log::of(vec![session(opened()), request(1, 1), known(Some(part)), resumed()]).state();
     assert_eq!(cut.spend().usage, part, "what had come is known");
 }

@@ -1,5 +1,6 @@
 //! The fold from outside: which events follow from which, and where each of them leads. No driver, no model, no clock.
 
+mod kept;
 mod ledger;
 mod support;
 
@@ -130,7 +131,7 @@ fn stops(next: Next) -> Stop {
 fn a_failed_request_is_charged_and_tried_again_or_ends_the_session() {
     let again = Log::of(vec![session(opened()), request(1, 1), lost(true)]).state();
     assert_eq!((again.next(0), again.next_attempt()), (Next::Request, 2));
-    assert_eq!(again.spend().usage, Usage { input: 100, output: 0, estimated: true });
+    assert_eq!(again.spend().usage, Usage { input: 100, output: 0, estimated: true, ..Usage::default() });
     let over = Log::of(vec![session(opened()), request(1, 1), lost(false)]).state();
     let stop = stops(over.next(0));
     assert_eq!((stop.status, stop.code, stop.reason.as_str()), (Status::Failed, Code::ProviderFailed, "refused"));

@@ -43,7 +43,7 @@ impl Session {
             plan.request.provider = provider;
         }
         let (reply, came) = self.send(&plan).await;
-        let lost = Usage { input: plan.estimate, output: came, estimated: true };
+        let lost = Usage { input: plan.estimate, output: came, estimated: true, ..Usage::default() };
         match reply {
             Some(Ok(reply)) => self.replied(turn, &plan, &reply).await,
             Some(Err(error)) => self.failed(turn, attempt, error, lost).await,
@@ -105,6 +105,7 @@ impl Session {
                     .map(|call| estimate_text(&call.tool) + estimate_text(&call.arguments))
                     .sum::<u64>(),
             estimated: true,
+            ..Usage::default()
         });
         let calls = group_calls(turn, reply, &self.gate.registry);
         self.log.record(Actor::Model, proposal(turn, reply, calls, usage))?;

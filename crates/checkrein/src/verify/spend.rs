@@ -15,7 +15,8 @@ pub(super) fn check(journal: &Journal<'_>) -> Result<(), Problem> {
             continue;
         };
         if let Body::Request { last: None, estimate, max_output, .. } = &event.body {
-            let reserved = Usage { input: *estimate, output: u64::from(*max_output), estimated: true };
+            let reserved =
+                Usage { input: *estimate, output: u64::from(*max_output), estimated: true, ..Usage::default() };
             fits(state, journal.opened, reserved).map_err(|problem| Problem::at(event, problem))?;
         }
         state.apply(event).map_err(failed)?;
