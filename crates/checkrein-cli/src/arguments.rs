@@ -112,7 +112,7 @@ pub(crate) struct Run {
     /// A task folder, or what to do in words
     #[arg(required = true, num_args = 1.., value_name = "TASK")]
     pub(crate) task: Vec<String>,
-    /// The model: script:FILE
+    /// The model: script:FILE, anthropic:NAME, openai:NAME, gemini:NAME, compatible:URL#NAME
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// A policy file, instead of the task's

@@ -1,10 +1,13 @@
 //! Providers: whatever answers a model request. This crate alone speaks to models; it must not judge, run or record
 //! what they propose, and it keeps nothing between requests that the next process would miss.
 //!
-//! For now there is one: [`ScriptProvider`], a model that follows a written script, with no network and no real time.
+//! - [`ScriptProvider`]: a model that follows a written script, with no network and no real time.
+//! - [`WireProvider`]: a model behind a vendor's server.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod script;
+mod wires;
 
 pub use script::{Script, ScriptProvider};
+pub use wires::{Patience, WireProvider, wire_kinds};

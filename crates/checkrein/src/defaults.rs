@@ -7,7 +7,7 @@ use checkrein_contract::Provider;
 use checkrein_gate::guards::RepeatedFailures;
 use checkrein_gate::{AnyTool, Guard, Registry};
 use checkrein_policy::{Manifest, Models};
-use checkrein_providers::{Script, ScriptProvider};
+use checkrein_providers::{Patience, Script, ScriptProvider, WireProvider, wire_kinds};
 use checkrein_session::tools::{registered, session_tools};
 use checkrein_toml::{FileError, Source, nearest};
 use checkrein_tools::CommandTool;
@@ -87,13 +87,18 @@ fn unknown_tool<'a>(named: &NamedTool, known: impl Iterator<Item = &'a str>) -> 
     FileError { file: named.file.clone(), line: named.line, message, near }.into()
 }
 
-/// The model behind a name such as `script:FILE`. `folder` is where relative files are looked for.
+/// The model behind a name such as `script:FILE` or `anthropic:NAME`. `folder` is where relative files are looked for,
+/// `environment` where keys are.
 ///
 /// # Errors
 /// [`HarnessError`] when there is no such model or its file has a mistake.
-pub(crate) fn provider(model: &str, folder: &Path) -> Result<Arc<dyn Provider>, HarnessError> {
+pub(crate) fn provider(
+    model: &str,
+    folder: &Path,
+    environment: &[(String, String)],
+) -> Result<Arc<dyn Provider>, HarnessError> {
     let Some((kind, name)) = model.split_once(':') else {
-        return Err(HarnessError::Task(format!("model `{model}`: write `script:FILE`")));
+        return Err(HarnessError::Task(format!("model `{model}`: write {}", ways())));
     };
     match kind {
         "script" => {
@@ -103,10 +108,23 @@ pub(crate) fn provider(model: &str, folder: &Path) -> Result<Arc<dyn Provider>, 
             let script = Script::load(Source { file: &shown, text: &text })?;
             Ok(Arc::new(ScriptProvider::new(script, name)))
         }
+        wire if wire_kinds().any(|(known, _)| known == wire) => {
+            let variable =
+                |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+            let opened = WireProvider::open(model, variable, Patience::default());
+            Ok(Arc::new(opened.map_err(HarnessError::Task)?))
+        }
         other => {
-            let near = nearest(other, ["script"]).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
-            let message = format!("model `{model}`: this version speaks to `script:FILE` only{near}");
+            let near = nearest(other, wire_kinds().map(|(kind, _)| kind).chain(["script"]));
+            let near = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+            let message = format!("model `{model}`: nothing here is called `{other}`; write {}{near}", ways());
             Err(HarnessError::Task(message))
         }
     }
+}
+
+/// The ways to name a model.
+fn ways() -> String {
+    let wires: Vec<String> = wire_kinds().map(|(_, form)| format!(", `{form}`")).collect();
+    format!("`script:FILE`{}", wires.concat())
 }

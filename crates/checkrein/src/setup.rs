@@ -186,7 +186,10 @@ impl Harness {
     fn model(&self, task: &Task, options: &RunOptions) -> Result<(String, Arc<dyn Provider>), HarnessError> {
         let custom = self.extensions.provider.as_ref().map(|provider| provider.model().to_owned());
         let model = custom.or_else(|| options.model.clone()).or_else(|| task.model.clone()).ok_or_else(|| {
-            HarnessError::Task("no model is named: give `--model script:FILE`, or `script` in task.toml".to_owned())
+            HarnessError::Task(
+                "no model is named: give `--model script:FILE` or `--model anthropic:NAME`, or `script` in task.toml"
+                    .to_owned(),
+            )
         })?;
         let typed = options.model.is_some();
         let folder = task.folder.as_deref().filter(|_| !typed).unwrap_or(&self.folder);
@@ -207,7 +210,7 @@ impl Harness {
     fn provider(&self, model: &str, folder: &Path) -> Result<Arc<dyn Provider>, HarnessError> {
         match &self.extensions.provider {
             Some(provider) => Ok(Arc::clone(provider)),
-            None => defaults::provider(model, folder),
+            None => defaults::provider(model, folder, &self.environment),
         }
     }
 

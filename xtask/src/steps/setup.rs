@@ -110,9 +110,11 @@ const PYTHON: &[&str] = &[
     "yamllint==1.38.0",
 ];
 
-/// Packages of npm: the Codex whose hook is answered, and what the traced tier runs.
+/// Packages of npm: the Codex whose hook is answered, a server of models that nobody here wrote, and what the traced tier
+/// runs.
 const NODE: &[&str] = &[
     "@biomejs/biome@2.6.8",
+    "@copilotkit/aimock@1.43.0",
     "@openai/codex@0.171.0",
     "bun@1.4.5",
     "deno@2.9.6",

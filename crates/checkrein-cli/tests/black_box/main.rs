@@ -17,6 +17,7 @@ mod kills;
 mod ledger;
 mod looping;
 mod lost;
+mod models;
 mod network;
 mod past;
 mod pauses;

@@ -1,0 +1,152 @@
+//! Models behind a wire: whole sessions of the real binary against a server on loopback, through retries and over processes.
+
+#[path = "../../../checkrein-providers/tests/wires/server.rs"]
+mod server;
+
+use serde_json::json;
+
+use self::server::{Answer, End, Server};
+use crate::support::{Desk, Lines};
+
+const KEY: &str = "key-of-nobody-4711";
+const ASK_WRITES: &str = "version = 1\n[[rule]]\nid = \"write\"\ndecision = \"ask\"\nreason = \"writing is decided by a person\"\neffect = \"write\"\npaths = [\"{root}/**\"]\n[[rule]]\nid = \"read\"\ndecision = \"allow\"\nreason = \"free\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n";
+
+/// One event of Anthropic's stream.
+fn event(value: &serde_json::Value) -> String {
+    format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap())
+}
+
+/// A reply: thinking, then these blocks, each given whole.
+fn anthropic(blocks: &[serde_json::Value], reason: &str) -> String {
+    let usage = json!({ "input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 1 });
+    let mut out = event(&json!({ "type": "message_start", "message": { "usage": usage } }));
+    for (index, block) in blocks.iter().enumerate() {
+        out += &event(&json!({ "type": "content_block_start", "index": index, "content_block": block }));
+        out += &event(&json!({ "type": "content_block_stop", "index": index }));
+    }
+    out += &event(
+        &json!({ "type": "message_delta", "delta": { "stop_reason": reason }, "usage": { "output_tokens": 5 } }),
+    );
+    out + &event(&json!({ "type": "message_stop" }))
+}
+
+fn task(desk: &Desk) {
+    desk.write("task/policy.toml", ASK_WRITES);
+    let head = "version = 1\nprompt = \"Say hello in a.txt.\"\nmodel = \"anthropic:some-model\"\n";
+    desk.write("task/task.toml", &format!("{head}policy = \"policy.toml\"\ntools = [\"write\"]\n"));
+}
+
+/// Runs a command that speaks to this server.
+fn at(desk: &Desk, server: &Server, arguments: &[&str]) -> Lines {
+    let mut command = desk.command(arguments);
+    Lines::of_command(command.env("ANTHROPIC_BASE_URL", &server.address).env("ANTHROPIC_API_KEY", KEY))
+}
+
+/// A server that is busy, then breaks off, then proposes a call that a person has to allow: the call runs once, after the
+/// yes, in another process, which gives the model's reasoning back to it. The key is in no file.
+#[test]
+fn a_session_over_a_wire_and_two_processes() {
+    let desk = Desk::new();
+    task(&desk);
+    let thinking = json!({ "type": "thinking", "thinking": "A greeting.", "signature": "EqQBCgIYAhIM1gbc" });
+    let write =
+        json!({ "type": "tool_use", "id": "", "name": "write", "input": { "file_path": "a.txt", "content": "hello" } });
+    let text = json!({ "type": "text", "text": "It says hello." });
+    let first = Answer::stream(&anthropic(&[thinking.clone(), text.clone(), write], "tool_use"));
+    let last = Answer::stream(&anthropic(&[text], "end_turn")).in_pieces(11);
+    let server = Server::new(move |n| match n {
+        0 => Answer::error(429, "{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"busy\"}}")
+            .header("retry-after", "0"),
+        1 => first.clone().cut(300, End::Closed),
+        2 => first.clone(),
+        _ => last.clone(),
+    });
+    let paused = at(&desk, &server, &["run", "task"]);
+    assert_eq!(paused.status(), "needs_approval", "{}{}", paused.outcome(), paused.ended.err);
+    assert!(!desk.path("task/a.txt").exists());
+    let journal = desk.run(["export", &paused.session()]).out;
+    let events = journal.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let failed = events.filter(|event| event["type"] == "request_failed");
+    let failed: Vec<String> = failed.map(|event| event["reason"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(failed[0], "anthropic: status 429, rate_limit_error: busy");
+    assert!(failed[1].starts_with("anthropic: the stream broke off: ") && failed.len() == 2, "{failed:?}");
+    let sent: Vec<_> = server.requests.try_iter().map(|request| request.body).collect();
+    assert!(sent.len() == 3 && sent[0] == sent[1] && sent[1] == sent[2], "an attempt is the same request");
+
+    let id = paused.outcome()["approvals"][0].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(["approvals", "approve", &id, "--by", "dana"]).code, 0);
+    let done = at(&desk, &server, &["resume", &paused.session()]);
+    assert_eq!((done.status(), done.outcome()["answer"].as_str()), ("completed", Some("It says hello.")));
+    assert_eq!(std::fs::read_to_string(desk.path("task/a.txt")).unwrap(), "hello");
+    let resumed = server.requests.recv().unwrap().body;
+    assert_eq!(resumed["messages"][1]["content"][0], thinking);
+    assert_eq!(resumed["messages"][1]["content"][2]["id"], "c1-1");
+    assert_eq!(resumed["messages"][2]["content"][0]["tool_use_id"], "c1-1");
+    assert_eq!(done.outcome()["usage"]["cached"], 180);
+
+    let verified = desk.run(["journal", "verify"]);
+    assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
+    for entry in std::fs::read_dir(desk.path("state")).unwrap().map(Result::unwrap).filter(|e| e.path().is_file()) {
+        let bytes = std::fs::read(entry.path()).unwrap();
+        assert!(!bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()), "{:?}", entry.path());
+    }
+}
+
+/// Without its key a model is not begun with, and the message says what to set.
+#[test]
+fn a_key_that_is_missing_is_named() {
+    let desk = Desk::new();
+    task(&desk);
+    let ended = desk.run(["run", "task"]);
+    assert_eq!(ended.code, 2, "{}", ended.out);
+    assert_eq!(ended.err, "error: model `anthropic:some-model`: set ANTHROPIC_API_KEY to your key\n");
+    assert!(desk.run(["sessions", "--json"]).out.lines().all(|line| !line.contains("\"session\":\"s-")));
+}
+
+/// A reply of Chat Completions with these calls (index, id, arguments of `write`).
+fn chat(text: &str, calls: &[(u32, &str, &str)], reason: &str) -> Answer {
+    let calls: Vec<_> = calls
+        .iter()
+        .map(|(index, id, arguments)| {
+            json!({ "index": index, "id": id, "type": "function", "function": { "name": "write", "arguments": arguments } })
+        })
+        .collect();
+    let delta = json!({ "choices": [{ "index": 0, "delta": { "content": text, "tool_calls": calls } }] });
+    let last = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] });
+    let count = json!({ "choices": [], "usage": { "prompt_tokens": 100, "completion_tokens": 5 } });
+    Answer::stream(&format!("data: {delta}\n\ndata: {last}\n\ndata: {count}\n\ndata: [DONE]\n\n"))
+}
+
+/// A server on this machine without a key: a reply that its length cut off runs none of its calls, arguments that are no
+/// JSON run nothing and are told, two calls with one id are two calls. Shows R201.
+#[test]
+fn a_local_server_and_what_it_gets_wrong() {
+    let desk = Desk::new();
+    let policy = ASK_WRITES.replace("\"ask\"", "\"allow\"");
+    desk.write("task/policy.toml", &policy);
+    let head = "version = 1\nprompt = \"Write.\"\npolicy = \"policy.toml\"\ntools = [\"write\"]\n";
+    desk.write("task/task.toml", head);
+    let write = |path: &str| json!({ "file_path": path, "content": "x" }).to_string();
+    let replies = [
+        chat("", &[(0, "a", &write("cut.txt"))], "length"),
+        chat("", &[(0, "a", "{\"file_path\": \"broken.txt\", \"content")], "tool_calls"),
+        chat("Two.", &[(0, "same", &write("one.txt")), (0, "", ""), (1, "same", &write("two.txt"))], "stop"),
+        chat("done", &[], "stop"),
+    ];
+    let server = Server::new(move |n| replies[n.min(3)].clone());
+    let model = format!("compatible:{}/v1#some-model", server.address);
+    let lines = Lines::of_command(&mut desk.command(["run", "task", "--model", &model]));
+    assert_eq!(lines.status(), "completed", "{}{}", lines.outcome(), lines.ended.err);
+    let codes: Vec<_> = lines.of("finished").iter().map(|line| line["code"].as_str().unwrap_or("ok")).collect();
+    assert_eq!(codes, ["REPLY_TRUNCATED", "INVALID_ARGS", "ok", "ok"]);
+    let there = |name: &str| desk.path("task").join(name).exists();
+    assert!(there("one.txt") && there("two.txt") && !there("cut.txt") && !there("broken.txt"));
+    let requests: Vec<_> = server.requests.try_iter().collect();
+    assert_eq!(requests.len(), 4);
+    for request in &requests {
+        assert_eq!(request.line, "POST /v1/chat/completions HTTP/1.1");
+        assert_eq!(request.header("authorization"), None);
+    }
+    let verified = desk.run(["journal", "verify"]);
+    assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
+}

@@ -1,0 +1,254 @@
+//! The wires: how requests and replies look on the way to a vendor's server and back. One file each; what they share is
+//! one POST and one stream of events. A wire must not retry, judge or run anything.
+//!
+//! # What holds on every wire
+//!
+//! - A stream without its terminal reason is [`Broken`](ProviderFault::Broken), never a reply.
+//! - Calls carry the harness's own ids, so that an id which a vendor repeats, leaves out or uses again does no harm.
+//! - Arguments are passed on as text, whatever they are.
+//! - What a vendor wants back (reasoning, signatures) is recorded with its reply and goes back in its place.
+//! - A key comes in once, when a model is opened, and leaves in a header of its requests only.
+
+mod anthropic;
+mod chat;
+mod fault;
+mod fit;
+mod gemini;
+mod responses;
+mod slots;
+mod transport;
+
+use checkrein_contract::{
+    BoxFuture, Delta, Message, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, ToolSpec,
+};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+pub use self::transport::Patience;
+
+use self::fit::{Accepts, fit};
+use self::transport::{Key, Transport, failed};
+
+/// The wires.
+const WIRES: &[&dyn Wire] = &[&anthropic::Anthropic, &chat::Chat, &responses::Responses, &gemini::Gemini];
+
+/// The kinds of models that are reached over a network, as in `KIND:NAME`, and how each is written whole.
+pub fn wire_kinds() -> impl Iterator<Item = (&'static str, String)> {
+    WIRES.iter().map(|wire| (wire.about().kind, wire.about().form()))
+}
+
+/// What is known of a wire before anything is sent.
+struct About {
+    /// As in `KIND:NAME`.
+    kind: &'static str,
+    address: Address,
+    /// The variable that holds the key.
+    key_variable: &'static str,
+    /// The header that carries the key, and what stands before it.
+    key_header: (&'static str, &'static str),
+    /// Headers of every request.
+    headers: &'static [(&'static str, &'static str)],
+    accepts: Accepts,
+}
+
+impl About {
+    fn form(&self) -> String {
+        match self.address {
+            Address::Vendor { .. } => format!("{}:NAME", self.kind),
+            Address::InName => format!("{}:URL#NAME", self.kind),
+        }
+    }
+}
+
+/// Where a wire leads to.
+enum Address {
+    /// To a vendor, unless this variable, which the vendor's own clients have too, names another address. A key is needed.
+    Vendor { address: &'static str, variable: &'static str },
+    /// To where the model's name says: `KIND:URL#NAME`. A server of one's own needs no key.
+    InName,
+}
+
+/// How one vendor's requests and replies look.
+trait Wire: Send + Sync {
+    fn about(&self) -> &'static About;
+
+    /// Where a request goes to, behind the address.
+    fn path(&self, name: &str) -> String;
+
+    /// A request.
+    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<Tool>) -> Value;
+
+    /// What puts a reply together.
+    fn reader(&self) -> Box<dyn Reader>;
+}
+
+/// A tool, fitted.
+struct Tool {
+    name: String,
+    description: String,
+    parameters: Value,
+}
+
+/// Whether there is more of a reply to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    More,
+    Done,
+}
+
+/// Puts a reply together, event by event.
+trait Reader: Send {
+    /// Takes an event.
+    fn read(&mut self, event: &Value, on_delta: &mut (dyn FnMut(Delta<'_>) + Send)) -> Result<Flow, ProviderError>;
+
+    /// The last event of a stream where it is no JSON; nothing, where all are.
+    fn last_words(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The reply, if it is whole. What the vendor wants back is in its `provider`.
+    fn finish(&mut self) -> Result<ModelReply, ProviderError>;
+}
+
+/// A model behind a wire.
+pub struct WireProvider {
+    model: String,
+    name: String,
+    wire: &'static dyn Wire,
+    transport: Transport,
+}
+
+impl WireProvider {
+    /// Opens `KIND:NAME`, such as `anthropic:NAME`. Nothing is sent yet. `variable` reads the environment.
+    ///
+    /// # Errors
+    /// What is wrong with the model's name or what variable has to be set, for the operator.
+    pub fn open(model: &str, variable: impl Fn(&str) -> Option<String>, patience: Patience) -> Result<Self, String> {
+        let (kind, name) = model.split_once(':').unwrap_or((model, ""));
+        let wire = WIRES.iter().copied().find(|wire| wire.about().kind == kind);
+        let wire = wire.ok_or_else(|| format!("model `{model}`: `{kind}` is none of the wires"))?;
+        let about = wire.about();
+        let wrong = |why: String| format!("model `{model}`: {why}");
+        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let key = set(about.key_variable).and_then(|text| Key::new(&text));
+        let (address, name) = match about.address {
+            Address::Vendor { address, variable } => {
+                if key.is_none() {
+                    return Err(wrong(format!("set {} to your key", about.key_variable)));
+                }
+                (set(variable).unwrap_or_else(|| address.to_owned()), name)
+            }
+            Address::InName => {
+                let (address, name) = name.rsplit_once('#').unwrap_or((name, ""));
+                (address.to_owned(), name)
+            }
+        };
+        if name.is_empty() || name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(wrong(format!("write `{}`, with the name as the vendor has it", about.form())));
+        }
+        let fixed = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        let mut headers: HeaderMap = about.headers.iter().map(fixed).collect();
+        if let Some(key) = &key {
+            let (header, prefix) = about.key_header;
+            headers
+                .extend([key.header(header, prefix).map_err(|why| wrong(format!("{}: {why}", about.key_variable)))?]);
+        }
+        let transport = Transport::new(address.trim(), key, headers, patience).map_err(wrong)?;
+        Ok(Self { model: model.to_owned(), name: name.to_owned(), wire, transport })
+    }
+
+    async fn exchange(
+        &self,
+        request: &ModelRequest,
+        on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
+    ) -> Result<ModelReply, ProviderError> {
+        let (tools, lost) = fitted(&request.tools, &self.wire.about().accepts);
+        let body = self.wire.body(&self.name, request, tools);
+        let mut events = self.transport.post(&self.wire.path(&self.name), &body).await?;
+        let mut reader = self.wire.reader();
+        while let Some(data) = events.next().await? {
+            if reader.last_words() == Some(data.trim()) {
+                break;
+            }
+            let event: Value = serde_json::from_str(&data)
+                .map_err(|why| failed(ProviderFault::Broken, format!("an event is not JSON: {why}")))?;
+            if reader.read(&event, on_delta)? == Flow::Done {
+                break;
+            }
+        }
+        events.close();
+        let mut reply = reader.finish()?;
+        let first = !request.messages.iter().any(|message| matches!(**message, Message::Assistant { .. }));
+        if !lost.is_empty() && first {
+            reply.provider = with_losses(reply.provider, &lost);
+        }
+        Ok(reply)
+    }
+}
+
+/// The tools as a wire takes them, and what their schemas say no more.
+fn fitted(tools: &[ToolSpec], accepts: &Accepts) -> (Vec<Tool>, Vec<String>) {
+    let mut lost = Vec::new();
+    let tools = tools.iter().map(|tool| {
+        let fitted = fit(tool, accepts);
+        lost.extend(fitted.lost);
+        Tool { name: tool.name.clone(), description: fitted.description, parameters: fitted.parameters }
+    });
+    (tools.collect(), lost)
+}
+
+/// The journal says with the first reply what a wire could not be told in its schemas.
+fn with_losses(provider: Value, lost: &[String]) -> Value {
+    let mut map = match provider {
+        Value::Object(map) => map,
+        _ => serde_json::Map::new(),
+    };
+    map.insert("schemas".to_owned(), json!(lost));
+    Value::Object(map)
+}
+
+impl Provider for WireProvider {
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        on_delta: &'a mut (dyn FnMut(Delta<'_>) + Send),
+    ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
+        Box::pin(async move {
+            let reply = self.exchange(request, on_delta).await;
+            reply.map_err(|error| self.transport.told(self.wire.about().kind, error, &request.provider))
+        })
+    }
+}
+
+/// The stream ended where it must not.
+fn broke_off(what: &str) -> ProviderError {
+    failed(ProviderFault::Broken, format!("the stream ended {what}"))
+}
+
+/// A text at this place of an event; empty where there is none.
+fn text_at<'a>(event: &'a Value, pointer: &str) -> &'a str {
+    event.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A number at this place of an event.
+fn number_at(event: &Value, pointer: &str) -> Option<u64> {
+    event.pointer(pointer).and_then(Value::as_u64)
+}
+
+/// What is at this place of an event; null where there is nothing.
+fn at<'a>(event: &'a Value, pointer: &str) -> &'a Value {
+    event.pointer(pointer).unwrap_or(&Value::Null)
+}
+
+/// Sets a field of an object.
+fn put(object: &mut Value, key: &str, value: Value) {
+    if let Value::Object(map) = object {
+        map.insert(key.to_owned(), value);
+    }
+}

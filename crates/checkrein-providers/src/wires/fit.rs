@@ -1,0 +1,100 @@
+//! A tool's schema, as much of it as a wire takes. What has to go is told to the model in the description instead, and
+//! reported: our own validator still holds all of it.
+
+use checkrein_contract::ToolSpec;
+use serde_json::{Map, Value, json};
+
+/// What a wire takes of JSON Schema.
+#[derive(Debug)]
+pub(super) struct Accepts {
+    /// Keywords that it refuses or ignores.
+    pub(super) without: &'static [&'static str],
+    /// Keywords that it refuses at the top.
+    pub(super) without_at_top: &'static [&'static str],
+}
+
+/// A tool as a wire takes it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Fitted {
+    pub(super) description: String,
+    pub(super) parameters: Value,
+    /// What the schema says no more, as `tool: /place: what`.
+    pub(super) lost: Vec<String>,
+}
+
+/// Fits a tool.
+pub(super) fn fit(tool: &ToolSpec, accepts: &Accepts) -> Fitted {
+    let mut lost = Vec::new();
+    let parameters = walk(&tool.parameters, "", accepts, &mut lost);
+    let mut description = tool.description.clone();
+    if !lost.is_empty() {
+        description.push_str("\nAlso required of the arguments: ");
+        description.push_str(&lost.join("; "));
+        description.push('.');
+    }
+    let lost = lost.into_iter().map(|what| format!("{}: {what}", tool.name)).collect();
+    Fitted { description, parameters, lost }
+}
+
+fn walk(schema: &Value, path: &str, accepts: &Accepts, lost: &mut Vec<String>) -> Value {
+    let Some(map) = schema.as_object() else { return schema.clone() };
+    let mut out = Map::new();
+    for (key, value) in map {
+        let top = path.is_empty();
+        let refused = accepts.without.contains(&key.as_str()) || top && accepts.without_at_top.contains(&key.as_str());
+        match key.as_str() {
+            // Notes bind nobody; what is taken for granted is worth a word.
+            "examples" if refused => {}
+            "default" if refused => {
+                let said = map.get("description").and_then(Value::as_str).unwrap_or_default();
+                out.insert("description".to_owned(), json!(format!("{said} Default: {value}.").trim_start()));
+            }
+            "description" if out.contains_key("description") => {}
+            // The same thing in another word.
+            "const" if refused => _ = out.insert("enum".to_owned(), json!([value])),
+            "exclusiveMinimum" if refused && whole(map, value).is_some() => {
+                out.insert("minimum".to_owned(), json!(whole(map, value).map(|n| n.saturating_add(1))));
+            }
+            "exclusiveMaximum" if refused && whole(map, value).is_some() => {
+                out.insert("maximum".to_owned(), json!(whole(map, value).map(|n| n.saturating_sub(1))));
+            }
+            "oneOf" if accepts.without.contains(&"oneOf") && !(top && accepts.without_at_top.contains(&"anyOf")) => {
+                // Values that stand for themselves exclude each other anyway.
+                if !value.as_array().is_some_and(|all| all.iter().all(|one| one.get("const").is_some())) {
+                    lost.push(format!("{}: exactly one of the alternatives fits", place(path)));
+                }
+                out.insert("anyOf".to_owned(), branches(value, &format!("{path}/oneOf"), accepts, lost));
+            }
+            _ if refused => lost.push(format!("{}: {key} {value}", place(path))),
+            "properties" => {
+                let each = value
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, inner)| (name.clone(), walk(inner, &format!("{path}/{name}"), accepts, lost)));
+                out.insert(key.clone(), Value::Object(each.collect()));
+            }
+            "items" => _ = out.insert(key.clone(), walk(value, &format!("{path}/items"), accepts, lost)),
+            "oneOf" | "anyOf" => {
+                out.insert(key.clone(), branches(value, &format!("{path}/{key}"), accepts, lost));
+            }
+            _ => _ = out.insert(key.clone(), value.clone()),
+        }
+    }
+    Value::Object(out)
+}
+
+fn branches(value: &Value, path: &str, accepts: &Accepts, lost: &mut Vec<String>) -> Value {
+    let each = value.as_array().into_iter().flatten().enumerate();
+    Value::Array(each.map(|(n, inner)| walk(inner, &format!("{path}/{n}"), accepts, lost)).collect())
+}
+
+/// A bound of a whole number, which can be moved by one.
+fn whole(map: &Map<String, Value>, bound: &Value) -> Option<i64> {
+    let integer = map.get("type").and_then(Value::as_str) == Some("integer");
+    bound.as_i64().filter(|_| integer)
+}
+
+fn place(path: &str) -> &str {
+    if path.is_empty() { "all" } else { path }
+}
