@@ -67,6 +67,9 @@ pub struct SessionOpened {
     /// Somebody said that programs may run unconfined: who or what (`--unconfined`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfined_by: Option<String>,
+    /// Version of the detectors that took secrets out of this journal; empty before there were versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detectors: String,
     /// Values that policies may name, such as `{spill}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<(String, String)>,

@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::ports::{FactSource, Guard, Hook, RunContext, Sandbox, Spill};
+use crate::redact::{CleanSpill, Redactor};
 use crate::registry::Registry;
 use crate::stages::{self, Judged, Refused, Started};
 
@@ -31,6 +32,8 @@ pub struct Gate {
     pub sandbox: Arc<dyn Sandbox>,
     /// Where cut text goes.
     pub spill: Arc<dyn Spill>,
+    /// Takes secrets out of what comes back; it knows those of the task.
+    pub redactor: Redactor,
 }
 
 /// What stands around a call: given by the session, never by the model.
@@ -98,9 +101,11 @@ impl Gate {
     pub async fn run(&self, started: Started, scene: &Scene<'_>, context: RunContext<'_>) -> Finished {
         let begin = Instant::now();
         let approved = started.0;
+        let spill = CleanSpill { folder: context.spill, redactor: &self.redactor };
+        let context = RunContext { spill: &spill, ..context };
         let ran = stages::run(&approved, &self.hooks, &self.guards, scene, context).await;
-        let checked = ran.result.and_then(|value| stages::check_output(value, &approved.entry));
-        let mut finished = stages::render(&approved, checked, &*self.spill);
+        let checked = ran.result.and_then(|value| stages::check_output(value, &approved, &self.redactor));
+        let mut finished = stages::render(&approved, checked, &spill, &self.redactor);
         if ran.refused {
             finished.ended = FinishedAs::Refused;
         } else if ran.answered {

@@ -10,6 +10,8 @@ use checkrein_contract::{
 use checkrein_policy::url::address_kind;
 use checkrein_policy::{Policy, decide};
 
+use crate::detectors::files::holds_secrets;
+
 /// What in a project is code or configuration that others run later, or the harness's own: held in a tree that is given
 /// to be written, unless a call was granted that very path.
 pub const CONTROL_FILES: &[&str] = &[
@@ -36,6 +38,14 @@ impl Grant {
     /// The effects that were judged.
     pub fn effects(&self) -> &[Effect] {
         &self.effects
+    }
+
+    /// Whether it reads from a file that is there to hold secrets, by the path that was written or by the real one.
+    pub(crate) fn reads_secrets(&self) -> bool {
+        self.effects.iter().any(|effect| match effect {
+            Effect::Read { path, .. } => holds_secrets(path) || holds_secrets(self.real_path(path)),
+            _ => false,
+        })
     }
 
     /// Where.

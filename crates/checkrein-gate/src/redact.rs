@@ -1,64 +1,147 @@
-//! Redaction, once, at the edge: what looks like a secret is replaced before model, journal, terminal or cassette see it.
+//! Redaction, once, at the edge: what is a secret, or looks like one, is replaced before model, journal, terminal or
+//! cassette see it.
 //!
-//! A detector is one file under `detectors/` and one line in the list below. A replaced secret leaves a marker that names
-//! its kind, so that everybody sees that something was taken out.
+//! Shapes are rules, a line each in the tables under `detectors/`; the secrets of a task are known by their values. A replaced
+//! secret leaves a marker that names its kind, so that everybody sees that something was taken out.
+
+mod scan;
+mod spill;
+mod stream;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::detectors;
+pub(crate) use spill::CleanSpill;
+pub use stream::RedactingStream;
 
-/// One kind of secret: its name, and where it is in a text.
-pub(crate) struct Detector {
-    pub(crate) name: &'static str,
-    /// Byte ranges, in order, without overlap.
-    pub(crate) find: fn(&str) -> Vec<std::ops::Range<usize>>,
-}
-
-/// Every detector, in the order they are applied.
-const DETECTORS: &[Detector] =
-    &[detectors::private_key::DETECTOR, detectors::token::DETECTOR, detectors::assignment::DETECTOR];
+use crate::detectors::known::Known;
+use crate::detectors::{files, rules};
 
 /// What every marker begins with.
-const MARKER: &str = "[redacted:";
-/// What the sandbox leaves in the place of a secret that it filled in.
-const BY_VALUE: &str = "secret ";
+pub(crate) const MARKER: &str = "[redacted:";
+/// Kinds that are no rule: those of values, of private keys, and what sessions of earlier versions hold.
+const OTHER_KINDS: [&str; 4] = ["secret ", "private-key", files::KIND, "token"];
+
+/// The version of the detectors. A session records it, so that `verify` does not hold its journal against rules that came later.
+/// It is raised whenever a table changes; a test says so.
+pub const DETECTORS: &str = "2";
+
+/// Takes secrets out of texts: whatever has the shape of one, and the values that it is given.
+#[derive(Clone, Debug, Default)]
+pub struct Redactor {
+    known: Option<Arc<Known>>,
+}
+
+/// Secrets that can not be looked for.
+#[derive(Debug, thiserror::Error)]
+#[error("these secrets can not be looked for: {reason}")]
+pub struct TooManySecrets {
+    reason: String,
+}
+
+impl Redactor {
+    /// One that knows these secrets, by name.
+    ///
+    /// # Errors
+    /// [`TooManySecrets`] when they are more, or longer, than can be looked for at once (gigabytes).
+    pub fn knowing(secrets: &BTreeMap<String, String>) -> Result<Self, TooManySecrets> {
+        let known = Known::new(secrets).map_err(|error| TooManySecrets { reason: error.to_string() })?;
+        Ok(Self { known: known.map(Arc::new) })
+    }
+
+    /// The same for what was read from files that are there to hold secrets.
+    pub(crate) fn strict(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(files::strict(&text).into_owned()),
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.strict(item)).collect()),
+            Value::Object(map) => {
+                Value::Object(map.into_iter().map(|(key, value)| (key, self.strict(value))).collect())
+            }
+            plain => plain,
+        }
+    }
+
+    /// Whether it knows any secret by its value.
+    pub fn knows_any(&self) -> bool {
+        self.known.is_some()
+    }
+
+    fn known(&self) -> Option<&Known> {
+        self.known.as_deref()
+    }
+
+    /// The text without secrets.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if scan::scan(text.as_bytes(), 0, true, self.known()).found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut stream = self.stream();
+        let mut out = stream.push(text);
+        out.push_str(&stream.finish());
+        Cow::Owned(out)
+    }
+
+    /// Redacts every string in a value, object keys included. A key is the name that its value is given to.
+    pub fn value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => match self.text(&text) {
+                Cow::Borrowed(_) => Value::String(text),
+                Cow::Owned(cleaned) => Value::String(cleaned),
+            },
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.value(item)).collect()),
+            Value::Object(map) => Value::Object(
+                map.into_iter()
+                    .map(|(key, value)| {
+                        let value = self.named(&key, self.value(value));
+                        (self.text(&key).into_owned(), value)
+                    })
+                    .collect(),
+            ),
+            plain => plain,
+        }
+    }
+
+    /// A value that stands behind a name.
+    fn named(&self, key: &str, value: Value) -> Value {
+        let Value::String(text) = value else { return value };
+        if text.is_empty()
+            || text.len() > LONGEST_NAMED
+            || text.contains(char::is_whitespace)
+            || key.len() > LONGEST_NAMED
+        {
+            return Value::String(text);
+        }
+        let line = format!("{key}: {text}");
+        match self.text(&line) {
+            Cow::Borrowed(_) => Value::String(text),
+            Cow::Owned(cleaned) => {
+                let name = format!("{key}: ");
+                // What was found in the name alone is for the key.
+                Value::String(cleaned.strip_prefix(&name).map_or(text, str::to_owned))
+            }
+        }
+    }
+
+    /// For a text that comes in pieces.
+    pub fn stream(&self) -> RedactingStream {
+        RedactingStream::new(self)
+    }
+}
+
+/// Longest value, and longest name, that are looked at together, bytes: what is given to a name is short.
+const LONGEST_NAMED: usize = 400;
 
 /// The text without what looks like a secret.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
-    let mut out = Cow::Borrowed(text);
-    for detector in DETECTORS {
-        let found = (detector.find)(&out);
-        if found.is_empty() {
-            continue;
-        }
-        let mut cleaned = String::with_capacity(out.len());
-        let mut from = 0;
-        for range in found {
-            cleaned.push_str(out.get(from..range.start).unwrap_or_default());
-            cleaned.push_str(&format!("{MARKER}{}]", detector.name));
-            from = range.end;
-        }
-        cleaned.push_str(out.get(from..).unwrap_or_default());
-        out = Cow::Owned(cleaned);
-    }
-    out
+    Redactor::default().text(text)
 }
 
 /// Redacts every string in a value, object keys included.
 pub fn redact_value(value: Value) -> Value {
-    match value {
-        Value::String(text) => match redact_text(&text) {
-            Cow::Borrowed(_) => Value::String(text),
-            Cow::Owned(cleaned) => Value::String(cleaned),
-        },
-        Value::Array(items) => Value::Array(items.into_iter().map(redact_value).collect()),
-        Value::Object(map) => Value::Object(
-            map.into_iter().map(|(key, value)| (redact_text(&key).into_owned(), redact_value(value))).collect(),
-        ),
-        plain => plain,
-    }
+    Redactor::default().value(value)
 }
 
 /// Whether a value holds a marker: something was taken out of it, so it is not what anybody meant.
@@ -72,39 +155,13 @@ pub(crate) fn holds_marker(value: &Value) -> bool {
 }
 
 fn text_holds_marker(text: &str) -> bool {
-    let kinds = || DETECTORS.iter().map(|detector| detector.name).chain([BY_VALUE]);
-    text.split(MARKER).skip(1).any(|rest| kinds().any(|kind| rest.starts_with(kind)))
+    let rules = || rules::all().rules.iter().map(|rule| &*rule.name);
+    text.split(MARKER).skip(1).any(|rest| rules().chain(OTHER_KINDS).any(|kind| rest.starts_with(kind)))
 }
 
-/// A text that comes in pieces: a piece is held back while it could still be the beginning of a secret.
-///
-/// Secrets of one line hold no blanks, so everything up to the last blank can go; a private key is held from its first
-/// line to its last.
-#[derive(Debug, Default)]
-pub struct RedactingStream {
-    held: String,
-}
-
-impl RedactingStream {
-    /// Takes a piece and returns what may be shown.
-    pub fn push(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
-        let open_key =
-            self.held.rfind("-----BEGIN ").filter(|at| !self.held.get(*at..).unwrap_or_default().contains("-----END "));
-        let last_blank = self
-            .held
-            .rfind(char::is_whitespace)
-            .map_or(0, |at| at + self.held.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
-        let upto = open_key.unwrap_or(last_blank).min(last_blank);
-        let rest = self.held.split_off(upto);
-        let ready = std::mem::replace(&mut self.held, rest);
-        redact_text(&ready).into_owned()
-    }
-
-    /// The end: everything that was still held back.
-    pub fn finish(&mut self) -> String {
-        redact_text(&std::mem::take(&mut self.held)).into_owned()
-    }
+/// Bytes as the text they are. Where they are none the places are marked.
+fn shown(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[cfg(test)]
@@ -113,19 +170,28 @@ mod tests {
 
     // Put together at run time, so that no scanner takes this file for a leak.
     fn planted() -> String {
-        format!("ghp_{}", "a1B2".repeat(9))
+        format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
     }
 
     /// Shows R18, R164.
     #[test]
     fn secrets_leave_a_marker_that_names_them() {
         let text = format!("token {} and password = \"hunter2hunter2\" end", planted());
-        assert_eq!(redact_text(&text), "token [redacted:token] and password = \"[redacted:assignment]\" end");
+        assert_eq!(redact_text(&text), "token [redacted:github-pat] and password = \"[redacted:assignment]\" end");
         let key = format!("a\n-----BEGIN {0} KEY-----\nMIIB\n-----END {0} KEY-----\nb", "PRIVATE");
         assert_eq!(redact_text(&key), "a\n[redacted:private-key]\nb");
         let value = redact_value(serde_json::json!({ planted(): [planted(), 1] }));
-        assert_eq!(value, serde_json::json!({"[redacted:token]": ["[redacted:token]", 1]}));
+        assert_eq!(value, serde_json::json!({"[redacted:github-pat]": ["[redacted:github-pat]", 1]}));
         assert!(holds_marker(&value) && !holds_marker(&serde_json::json!("[redacted:")));
+    }
+
+    #[test]
+    fn a_key_of_an_object_is_the_name_of_its_value() {
+        let value = serde_json::json!({"db": {"password": "hunter2hunter2", "user": "hunter2hunter2", "tries": 3}});
+        let cleaned =
+            serde_json::json!({"db": {"password": "[redacted:assignment]", "user": "hunter2hunter2", "tries": 3}});
+        assert_eq!(redact_value(value), cleaned);
+        assert_eq!(redact_value(cleaned.clone()), cleaned);
     }
 
     #[test]
@@ -137,6 +203,7 @@ mod tests {
             "sk-learn",
             "key = value",
             "x ${secret:SHOP_TOKEN_1} y",
+            "-----BEGIN PRIVATE KEY----- is how one begins, and more is said of it here.",
         ] {
             assert_eq!(redact_text(text), text);
         }
@@ -149,13 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_never_shows_half_a_secret() {
-        let text = format!("the token {} is here", planted());
-        for cut in 0..text.len() {
-            let mut stream = RedactingStream::default();
-            let (a, b) = text.split_at(cut);
-            let shown = format!("{}{}{}", stream.push(a), stream.push(b), stream.finish());
-            assert_eq!(shown, "the token [redacted:token] is here", "cut at {cut}");
-        }
+    fn a_changed_table_has_another_version() {
+        let tables = [
+            include_str!("detectors/gitleaks.txt"),
+            include_str!("detectors/ours.txt"),
+            include_str!("detectors/stopwords.txt"),
+            include_str!("detectors/value.rs"),
+        ];
+        let digest = checkrein_contract::Digest::of(tables.concat().as_bytes()).to_string();
+        assert_eq!((DETECTORS, &digest[..12]), ("2", "4571e6b92298"), "a new digest needs a new version");
     }
 }

@@ -251,7 +251,7 @@ async fn a_secret_in_arguments_is_refused() {
     let mut world = World::new();
     let arguments = format!(r#"{{"order":"o-1","amount":5,"note":"ghp_{}"}}"#, "a1B2".repeat(9));
     let proposed = world.propose("pay", &arguments);
-    assert_eq!(proposed.args["note"], "[redacted:token]");
+    assert_eq!(proposed.args["note"], "[redacted:github-pat]");
     let finished = world.call("pay", &arguments).await;
     assert_eq!(finished.code, Some(Code::SecretInArguments));
     assert!(finished.text.contains("${secret:NAME}"));

@@ -148,7 +148,7 @@ async fn check_output_wants_the_schema() {
     assert_eq!(finished.code, Some(Code::InvalidToolOutput), "{}", finished.text);
     let mut world = World::behaving(Behaviour::Leaks);
     let finished = world.call("pay", r#"{"order":"o-1","amount":5}"#).await;
-    assert_eq!(finished.text, "token [redacted:token]");
+    assert_eq!(finished.text, "token [redacted:github-pat]");
 }
 
 /// Shows R69, R71, R74, R190 (render): whatever a tool returns is bounded, and nothing is lost.

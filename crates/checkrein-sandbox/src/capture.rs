@@ -7,10 +7,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use checkrein_gate::Captured;
+use checkrein_gate::{Captured, RedactingStream, Redactor};
 use tokio::io::{AsyncRead, AsyncReadExt};
-
-use crate::scrub::{Pieces, Scrub};
 
 /// Bytes of one stream that a spill file takes. What comes after is counted and let go; the file is still named then,
 /// and a total above this says that it holds only the beginning. 64 MiB: a large build log, a small part of a disk.
@@ -25,7 +23,7 @@ pub(crate) struct Capture {
     tail: VecDeque<u8>,
     total: u64,
     spill: Spill,
-    secrets: Pieces,
+    secrets: RedactingStream,
 }
 
 enum Spill {
@@ -39,7 +37,7 @@ enum Spill {
 
 impl Capture {
     /// Keeps the last `keep` bytes, without what must not come out.
-    pub(crate) fn new(keep: usize, spill: Option<PathBuf>, secrets: &Scrub) -> Self {
+    pub(crate) fn new(keep: usize, spill: Option<PathBuf>, secrets: &Redactor) -> Self {
         let spill = spill.map_or(Spill::Off, Spill::Waiting);
         Self { keep, tail: VecDeque::new(), total: 0, spill, secrets: secrets.stream() }
     }
@@ -50,10 +48,10 @@ impl Capture {
         let mut buffer = vec![0; CHUNK];
         // A stream that can not be read any more has ended.
         while let Ok(count @ 1..) = stream.read(&mut buffer).await {
-            let shown = self.secrets.push(buffer.get(..count).unwrap_or_default());
+            let shown = self.secrets.push_bytes(buffer.get(..count).unwrap_or_default());
             self.take(&shown);
         }
-        let rest = self.secrets.finish();
+        let rest = self.secrets.finish_bytes();
         self.take(&rest);
     }
 
@@ -129,7 +127,7 @@ mod tests {
     use super::*;
 
     fn captured(keep: usize, spill: Option<PathBuf>, chunks: &[&[u8]]) -> Captured {
-        let mut capture = Capture::new(keep, spill, &Scrub::default());
+        let mut capture = Capture::new(keep, spill, &Redactor::default());
         chunks.iter().for_each(|chunk| capture.take(chunk));
         capture.finish()
     }
@@ -180,7 +178,7 @@ mod tests {
     fn a_spill_file_stops_growing_at_its_cap() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let mut capture = Capture::new(4, Some(path.clone()), &Scrub::default());
+        let mut capture = Capture::new(4, Some(path.clone()), &Redactor::default());
         let chunk = vec![b'x'; 1024 * 1024];
         for _ in 0..65 {
             capture.take(&chunk);

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 
 use checkrein_contract::BoxFuture;
-use checkrein_gate::{Approved, CommandSpec, Denial, Enforcement, Grant, RunOutput, Sandbox, SandboxFailure};
+use checkrein_gate::{Approved, CommandSpec, Denial, Enforcement, Grant, Redactor, RunOutput, Sandbox, SandboxFailure};
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +24,6 @@ use crate::plan::{Layer, Limits, Node, NodeKind, Plan, Report, innermost};
 use crate::probe::{Found, probe};
 use crate::reports::Reports;
 use crate::running::{to_its_end, unstarted};
-use crate::scrub::Scrub;
 use crate::view::{Given, View};
 
 /// What the host brings.
@@ -147,7 +146,7 @@ impl Confined {
         plan: &Plan,
         grant: Option<&Grant>,
         spec: CommandSpec,
-        secrets: &Scrub,
+        secrets: &Redactor,
         cancel: &CancellationToken,
     ) -> Result<RunOutput, SandboxFailure> {
         let not_started =
@@ -186,8 +185,8 @@ impl Confined {
         if !told {
             output.signal = Some(KILLED);
         }
-        output.denied.iter_mut().for_each(|denial| secrets.text(&mut denial.target));
-        output.connected.iter_mut().for_each(|connected| secrets.text(&mut connected.host));
+        output.denied.iter_mut().for_each(|denial| denial.target = secrets.text(&denial.target).into_owned());
+        output.connected.iter_mut().for_each(|to| to.host = secrets.text(&to.host).into_owned());
         Ok(output)
     }
 }

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use checkrein_contract::{SECRET_VARIABLE, with_secrets};
-use checkrein_gate::SandboxFailure;
-
-use crate::scrub::Scrub;
+use checkrein_gate::{Redactor, SandboxFailure};
 
 /// Names that pass: who and where the person is, how text looks, and where tool chains live.
 const PASS: &[&str] = &[
@@ -54,10 +52,18 @@ const SHORTEST: usize = 6;
 
 /// What programs find in their environment, and the secrets that calls may name. Secrets are filled in for one call at
 /// a time and shown to nobody.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Environment {
     pub(crate) plain: Vec<(String, String)>,
     secrets: BTreeMap<String, String>,
+    /// Knows all of them; `None` where they can not be looked for.
+    redactor: Option<Redactor>,
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
 }
 
 impl From<Vec<(String, String)>> for Environment {
@@ -67,10 +73,11 @@ impl From<Vec<(String, String)>> for Environment {
         let (secrets, plain): (Vec<_>, Vec<_>) =
             host.into_iter().partition(|(name, _)| name.starts_with(SECRET_VARIABLE));
         let name = |name: String| name.get(SECRET_VARIABLE.len()..).unwrap_or_default().to_owned();
-        Self {
-            plain: plain.into_iter().filter(|(name, _)| passes(name)).collect(),
-            secrets: secrets.into_iter().map(|(variable, value)| (name(variable), value)).collect(),
-        }
+        let secrets: BTreeMap<String, String> =
+            secrets.into_iter().map(|(variable, value)| (name(variable), value)).collect();
+        let long = secrets.iter().filter(|(_, value)| value.len() >= SHORTEST);
+        let redactor = Redactor::knowing(&long.map(|(name, value)| (name.clone(), value.clone())).collect()).ok();
+        Self { plain: plain.into_iter().filter(|(name, _)| passes(name)).collect(), secrets, redactor }
     }
 }
 
@@ -88,9 +95,19 @@ impl Environment {
         self.secrets.keys().map(String::as_str)
     }
 
+    /// What takes the secrets out of texts again, all of them: also a call that was not given one may come upon it, in what an
+    /// earlier call left behind.
+    ///
+    /// # Errors
+    /// [`SandboxFailure::NotStarted`] where there are too many to be looked for.
+    pub fn redactor(&self) -> Result<Redactor, SandboxFailure> {
+        let too_many =
+            || SandboxFailure::NotStarted { reason: "there are too many secrets to be looked for".to_owned() };
+        self.redactor.clone().ok_or_else(too_many)
+    }
+
     /// Fills in the secrets that the values name, and says what must not come out again.
-    pub(crate) fn fill(&self, added: &mut [(String, String)]) -> Result<Scrub, SandboxFailure> {
-        let mut used = BTreeMap::new();
+    pub(crate) fn fill(&self, added: &mut [(String, String)]) -> Result<Redactor, SandboxFailure> {
         for (_, value) in added {
             *value = with_secrets(value, |name| {
                 let no_secret = |reason| SandboxFailure::NoSecret { name: name.to_owned(), reason };
@@ -98,11 +115,10 @@ impl Environment {
                 if secret.len() < SHORTEST {
                     return Err(no_secret("is too short to be told from other text"));
                 }
-                used.insert(name.to_owned(), secret.clone());
                 Ok(secret.clone())
             })?;
         }
-        Scrub::new(&used)
+        self.redactor()
     }
 }
 

@@ -21,7 +21,6 @@ mod prove;
 mod reports;
 mod repositories;
 mod running;
-mod scrub;
 mod tree;
 mod unconfined;
 mod view;

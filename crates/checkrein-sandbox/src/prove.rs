@@ -6,13 +6,12 @@ use std::io::{Error, Result};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use checkrein_gate::{CommandSpec, RunOutput};
+use checkrein_gate::{CommandSpec, Redactor, RunOutput};
 use tokio_util::sync::CancellationToken;
 
 use crate::confined::Confined;
 use crate::host::shown;
 use crate::plan::{Limits, Node, NodeKind, Plan};
-use crate::scrub::Scrub;
 
 /// A thing that was tried, and how it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +186,7 @@ impl Confined {
                     &self.plan_of(&ground, each),
                     None,
                     spec(&ground),
-                    &Scrub::default(),
+                    &Redactor::default(),
                     &CancellationToken::new(),
                 )
                 .await

@@ -6,21 +6,20 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use checkrein_gate::{CommandSpec, RunOutput, SandboxFailure};
+use checkrein_gate::{CommandSpec, Redactor, RunOutput, SandboxFailure};
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
 use crate::capture::Capture;
 use crate::group::Group;
-use crate::scrub::Scrub;
 use crate::watch::{Pumps, watch};
 
 /// Sees a program to its end. It leads its own process group, which is gone when this returns, or is dropped half way.
-/// What it prints comes without the call's secrets.
+/// What it prints comes without secrets, also in the file that it is spilled to.
 pub(crate) async fn to_its_end(
     mut child: Child,
     spec: CommandSpec,
-    secrets: &Scrub,
+    secrets: &Redactor,
     cancel: &CancellationToken,
 ) -> RunOutput {
     let group = Group::led_by(child.id());

@@ -7,7 +7,9 @@ use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, Approvers, CallId, Code, Decision, Digest, Finished, Identity, Layer,
     Place, PolicySource, ProposedCall, RawCall, SessionId, Spend, Verdict,
 };
-use checkrein_gate::{Gate, Guard, Hook, Judged, RecordedApproval, Refused, Registry, RunContext, Scene, parse, start};
+use checkrein_gate::{
+    Gate, Guard, Hook, Judged, RecordedApproval, Redactor, Refused, Registry, RunContext, Scene, parse, start,
+};
 use checkrein_policy::{Policy, Variables};
 use tokio_util::sync::CancellationToken;
 
@@ -75,6 +77,7 @@ impl World {
                 facts: Arc::new(AsWritten),
                 sandbox: Arc::new(NoPrograms::default()),
                 spill: Arc::new(Kept::default()),
+                redactor: Redactor::default(),
             },
             journal: InMemory::default(),
             offered,

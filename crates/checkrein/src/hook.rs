@@ -17,7 +17,7 @@ use checkrein_contract::{
     PolicySource, Question, SessionId, SessionOpened, TraceStep, Verdict, Winner,
 };
 use checkrein_facts::HostFacts;
-use checkrein_gate::{Clock as _, FactSource, find_out, redact_value};
+use checkrein_gate::{Clock as _, DETECTORS, FactSource, find_out, redact_value};
 use checkrein_journal::EventStore;
 use checkrein_policy::fixtures::foresee;
 use checkrein_policy::{Manifest, Models, Policy, Scene, decide};
@@ -144,6 +144,7 @@ impl Watch<'_> {
             unconfined_by: None,
             confinement_required: false,
             confined: false,
+            detectors: DETECTORS.to_owned(),
             variables: vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())],
         })
     }

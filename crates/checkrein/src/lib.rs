@@ -25,6 +25,7 @@ mod prices;
 pub mod prune;
 mod replace;
 mod retention;
+mod secrets;
 mod setup;
 pub mod task;
 mod trust;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use checkrein_contract::{Actor, Body, Budget, EVENT_VERSION, Event, SessionId, SessionOpened};
-use checkrein_gate::{Clock, RecordFailure, Recorder};
+use checkrein_gate::{Clock, RecordFailure, Recorder, Redactor};
 use checkrein_journal::{EventStore, Head, SessionMeta};
 use checkrein_session::{State, recover};
 
 use crate::HarnessError;
 use crate::observer::Observer;
+use crate::secrets;
 
 /// The journal of one session, and the state that follows from it.
 pub(crate) struct SessionLog {
@@ -17,6 +18,7 @@ pub(crate) struct SessionLog {
     store: Arc<dyn EventStore>,
     clock: Arc<dyn Clock>,
     session: SessionId,
+    redactor: Redactor,
     began_ms: u64,
     /// What is durable.
     head: Head,
@@ -31,7 +33,9 @@ impl SessionLog {
         clock: Arc<dyn Clock>,
         mut observer: Box<dyn Observer>,
         opened: SessionOpened,
+        redactor: Redactor,
     ) -> Result<Self, HarnessError> {
+        secrets::without_secrets(&opened, &redactor)?;
         let (session, at) = (opened.session.clone(), clock.now_ms());
         let meta = SessionMeta { created_at: at, task: opened.task.clone(), model: opened.model.clone() };
         let body = Body::Session(Box::new(opened));
@@ -39,7 +43,7 @@ impl SessionLog {
         let state = State::open(&event)?;
         let head = store.create(&session, &meta, std::slice::from_ref(&event))?;
         observer.event(&event);
-        Ok(Self { state, observer, store, clock, session, began_ms: at, head, pending: Vec::new() })
+        Ok(Self { state, observer, store, clock, session, redactor, began_ms: at, head, pending: Vec::new() })
     }
 
     /// Takes a session up again.
@@ -48,6 +52,7 @@ impl SessionLog {
         clock: Arc<dyn Clock>,
         observer: Box<dyn Observer>,
         session: SessionId,
+        redactor: Redactor,
     ) -> Result<Self, HarnessError> {
         let head = store.head(&session)?;
         let events = store.read(&session, 1)?;
@@ -55,7 +60,7 @@ impl SessionLog {
         store.append(&session, &head, &[])?;
         let state = State::fold(&events)?;
         let began_ms = events.first().map_or(0, |event| event.at);
-        Ok(Self { state, observer, store, clock, session, began_ms, head, pending: Vec::new() })
+        Ok(Self { state, observer, store, clock, session, redactor, began_ms, head, pending: Vec::new() })
     }
 
     /// Takes a session up again after another process, with an end for every call of which nobody knows more; under
@@ -65,9 +70,10 @@ impl SessionLog {
         clock: Arc<dyn Clock>,
         observer: Box<dyn Observer>,
         session: SessionId,
+        redactor: Redactor,
         budget: Option<(Actor, Budget)>,
     ) -> Result<Self, HarnessError> {
-        let mut log = Self::load(store, clock, observer, session)?;
+        let mut log = Self::load(store, clock, observer, session, redactor)?;
         // Before anything else: a session that a limit ended is taken up under a larger one, or not at all.
         if let Some((by, budget)) = budget {
             log.record(by, Body::Budget { budget })?;
@@ -97,6 +103,7 @@ impl SessionLog {
 
 impl Recorder for SessionLog {
     fn record(&mut self, by: Actor, body: Body) -> Result<(), RecordFailure> {
+        let body = secrets::redacted(body, &self.redactor)?;
         let event = Event { v: EVENT_VERSION, seq: self.state.seq() + 1, at: self.clock.now_ms(), by, body };
         self.state.apply(&event).map_err(|error| RecordFailure { reason: error.to_string() })?;
         self.observer.event(&event);

@@ -10,7 +10,7 @@ use checkrein_contract::{
     Budget, ContextPolicy, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
     secrets_named,
 };
-use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Registry, Sandbox};
+use checkrein_gate::{AnyTool, Clock, DETECTORS, Gate, Guard, Hook, Redactor, Registry, Sandbox};
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
 use checkrein_sandbox::{Confined, Environment, Settings};
@@ -25,6 +25,7 @@ use crate::observer::{Asker, Observer};
 use crate::policies::{PolicyFiles, check_tool_names};
 use crate::policy_folder::models_of;
 use crate::prices::Prices;
+use crate::secrets::redactor_of;
 use crate::task::{Task, WorkspaceMode};
 use crate::{HarnessError, workspace};
 
@@ -112,19 +113,17 @@ impl Harness {
         let machine = self.machine();
         let session = machine.session_id();
         let (model, provider) = self.model(task, options)?;
-        let registry = self.registry(task)?;
-        let control = self.control(task);
+        let (registry, control) = (self.registry(task)?, self.control(task));
         let sources = self.policies.with_task(&task_policy(task, options)?, control.len());
         let place = self.place(task, &session)?;
-        let spill = shown(self.home.spill(&session).folder());
-        let mut variables = vec![("spill".to_owned(), spill), ("state".to_owned(), shown(self.home.path()))];
-        variables.extend(control.into_iter().enumerate().map(|(n, path)| (format!("control.{n}"), path)));
+        let variables = self.variables(&session, control);
         let policy = load_policy(&sources, &place, &task.identity, &variables)?;
         fits(&policy, task, &registry)?;
         let context = checkrein_context::policy(&task.context.0, &task.context.1)
             .map_err(|error| HarnessError::Task(error.to_string()))?;
         let unconfined_by = options.unconfined.then(|| "--unconfined".to_owned());
         let environment = self.environment(task)?;
+        let redactor = redactor_of(&environment)?;
         let sandbox = self.sandbox(environment, unconfined_by.is_some());
         let price = task.price.or_else(|| self.prices.of(&model));
         let opened = SessionOpened {
@@ -133,7 +132,7 @@ impl Harness {
             task: task.name.clone(),
             parent: None,
             folder: task.folder.as_ref().map(|folder| shown(folder)),
-            prompt: checkrein_gate::redact_text(&task.prompt).into_owned(),
+            prompt: redactor.text(&task.prompt).into_owned(),
             system: system(task),
             tools: registry.specs(),
             skills: task.skills.clone(),
@@ -153,6 +152,7 @@ impl Harness {
             confined: sandbox.enforcement().confines,
             unconfined_by,
             confinement_required: task.confinement_required,
+            detectors: DETECTORS.to_owned(),
             variables,
         };
         money_can_be_held(&opened, &opened.budget)?;
@@ -160,7 +160,7 @@ impl Harness {
         machine.tidy(&self.home);
         self.make_workspace(task, &session)?;
         let clock = machine.clock(provider.virtual_time());
-        let log = SessionLog::begin(Arc::clone(&self.store), Arc::clone(&clock), front.observer, opened)?;
+        let log = self.log(&clock, front.observer, opened, &redactor)?;
         Ok(session_of(Parts {
             home: self.home.clone(),
             machine,
@@ -170,12 +170,31 @@ impl Harness {
             hooks: self.extensions.hooks.clone(),
             guards: self.guards(),
             sandbox,
+            redactor,
             provider,
             context,
             clock,
             taken,
             asker: front.asker,
         }))
+    }
+
+    /// What policies may name: where the session keeps its things, and what steers it.
+    fn variables(&self, session: &SessionId, control: Vec<String>) -> Vec<(String, String)> {
+        let spill = shown(self.home.spill(session).folder());
+        let mut variables = vec![("spill".to_owned(), spill), ("state".to_owned(), shown(self.home.path()))];
+        variables.extend(control.into_iter().enumerate().map(|(n, path)| (format!("control.{n}"), path)));
+        variables
+    }
+
+    fn log(
+        &self,
+        clock: &Arc<dyn Clock>,
+        observer: Box<dyn Observer>,
+        opened: SessionOpened,
+        redactor: &Redactor,
+    ) -> Result<SessionLog, HarnessError> {
+        SessionLog::begin(Arc::clone(&self.store), Arc::clone(clock), observer, opened, redactor.clone())
     }
 
     fn guards(&self) -> Vec<Arc<dyn Guard>> {
@@ -298,6 +317,7 @@ pub(crate) struct Parts {
     pub(crate) hooks: Vec<Arc<dyn Hook>>,
     pub(crate) guards: Vec<Arc<dyn Guard>>,
     pub(crate) sandbox: Arc<dyn Sandbox>,
+    pub(crate) redactor: Redactor,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) context: Box<dyn ContextPolicy>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -317,6 +337,7 @@ pub(crate) fn session_of(parts: Parts) -> Session {
         facts: parts.machine.facts(parts.log.began_ms()),
         sandbox: parts.sandbox,
         spill: parts.machine.spill(spill.folder()),
+        redactor: parts.redactor,
     };
     Session {
         home: parts.home,

@@ -40,6 +40,8 @@ pub struct Report {
     pub signed: Option<SignedHead>,
     /// Events whose payloads were pruned. The invariants were not looked at then: nobody can fold what is not there.
     pub pruned: Vec<u64>,
+    /// What is worth a look and no fault.
+    pub notes: Vec<String>,
 }
 
 /// The first thing that does not hold.
@@ -193,7 +195,8 @@ fn judge(
             Err(fault) => return Ok(Err(fault)),
         }
     }
-    Ok(Ok(Report { session, events: head.seq, head, holds, signed, pruned }))
+    let notes = secrets::later(&events).into_iter().collect();
+    Ok(Ok(Report { session, events: head.seq, head, holds, signed, pruned, notes }))
 }
 
 /// Checks every invariant over events, wherever they come from; the chain is not looked at, nor any other session.

@@ -5,6 +5,7 @@ mod support;
 
 mod answers;
 mod bad_input;
+mod canary;
 mod codex;
 mod context;
 mod control;

@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 use crate::support::{Desk, Lines};
 
 /// OpenSSL's own server with a certificate for `localhost`, ended with the test.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Drop for Server {
@@ -19,7 +19,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    fn new(desk: &Desk) -> Self {
+    pub(crate) fn new(desk: &Desk) -> Self {
         // What it serves is a whole answer, head and all.
         desk.write("site/guide", "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<h1>Guide</h1><p>By <b>https</b>.");
         let made = Command::new("openssl")

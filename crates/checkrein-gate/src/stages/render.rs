@@ -6,15 +6,20 @@ use serde_json::Value;
 use crate::approved::Approved;
 use crate::catch::catch;
 use crate::ports::{Failure, Shown, Spill};
-use crate::redact::redact_text;
+use crate::redact::Redactor;
 use crate::remedy::{bounded, error_text};
 
 use super::Refused;
 
-pub(crate) fn render(approved: &Approved, checked: Result<Value, Failure>, spill: &dyn Spill) -> Finished {
+pub(crate) fn render(
+    approved: &Approved,
+    checked: Result<Value, Failure>,
+    spill: &dyn Spill,
+    redactor: &Redactor,
+) -> Finished {
     let (value, shown) = match checked.and_then(|value| shown(approved, &value).map(|shown| (value, shown))) {
         Ok(done) => done,
-        Err(failure) => return failed(&approved.call.id, &approved.call.tool, FinishedAs::Failed, &failure),
+        Err(failure) => return failed(&approved.call.id, &approved.call.tool, FinishedAs::Failed, &failure, redactor),
     };
     let most = approved.entry.tool.max_text_bytes();
     let (text, cut) = bound(&approved.call.id, shown.rendered.text, shown.rendered.cut, most, spill);
@@ -41,10 +46,10 @@ fn shown(approved: &Approved, value: &Value) -> Result<Shown, Failure> {
 }
 
 /// The end of a call that did not end well.
-pub(crate) fn failed(call: &CallId, tool: &str, ended: FinishedAs, failure: &Failure) -> Finished {
-    let message = redact_text(&failure.message);
+pub(crate) fn failed(call: &CallId, tool: &str, ended: FinishedAs, failure: &Failure, redactor: &Redactor) -> Finished {
+    let message = redactor.text(&failure.message);
     let text = error_text(failure.code, &message);
-    let cause = failure.causes().map(|causes| bounded(&redact_text(&causes), LONGEST_CAUSE));
+    let cause = failure.causes().map(|causes| bounded(&redactor.text(&causes), LONGEST_CAUSE));
     let seen = failure.seen.clone();
     Finished { cause, seen, ..Finished::bare(call.clone(), tool.to_owned(), ended, Some(failure.code), text) }
 }
@@ -56,7 +61,7 @@ impl Refused {
     /// The end of a call that never ran, as the model reads it.
     pub fn finished(&self) -> Finished {
         let failure = Failure::new(self.decision.code, self.decision.reason.clone());
-        failed(&self.call, &self.tool, FinishedAs::Refused, &failure)
+        failed(&self.call, &self.tool, FinishedAs::Refused, &failure, &Redactor::default())
     }
 }
 

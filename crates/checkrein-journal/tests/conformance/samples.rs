@@ -162,6 +162,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         unconfined_by: None,
         confinement_required: false,
         confined: false,
+        detectors: "2".to_owned(),
         variables: vec![("spill".to_owned(), world.spill.to_owned())],
     };
     let request = Body::Request {

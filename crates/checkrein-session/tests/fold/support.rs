@@ -76,6 +76,7 @@ pub(crate) fn opened() -> SessionOpened {
         confined: false,
         confinement_required: false,
         unconfined_by: None,
+        detectors: String::new(),
         variables: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use checkrein_contract::Code;
-use checkrein_gate::Failure;
+use checkrein_gate::{Failure, redact_text};
 use encoding_rs::{Encoding, UTF_8};
 use htmd::{HtmlToMarkdown, Node};
 use html5ever::tendril::TendrilSink as _;
@@ -58,7 +58,8 @@ pub(crate) fn page(content_type: &str, body: &[u8], stop: &CancellationToken) ->
     if !html {
         return Ok(Some(Page { text: text.into_owned(), lossy, ..Page::default() }));
     }
-    let (text, too_deep) = on_a_large_stack(&text, stop)?;
+    // Markdown puts backslashes into what looks like its own, and a token is none any more then.
+    let (text, too_deep) = on_a_large_stack(&redact_text(&text), stop)?;
     Ok(Some(Page { text, converted: true, lossy, too_deep }))
 }
 

@@ -122,7 +122,7 @@ impl Session {
         };
         let taken = self.machine.take(&self.home, &session)?;
         let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
-        let log = SessionLog::begin(store, clock, Box::new(Unobserved), opened)?;
+        let log = SessionLog::begin(store, clock, Box::new(Unobserved), opened, self.gate.redactor.clone())?;
         self.child(log, loaded, taken)
     }
 
@@ -130,7 +130,8 @@ impl Session {
         let taken = self.machine.take(&self.home, &session)?;
         let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
         let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
-        let log = SessionLog::resume(store, clock, Box::new(Unobserved), session, None)?;
+        let redactor = self.gate.redactor.clone();
+        let log = SessionLog::resume(store, clock, Box::new(Unobserved), session, redactor, None)?;
         self.child(log, policy, taken)
     }
 
@@ -148,6 +149,7 @@ impl Session {
             hooks: self.gate.hooks.clone(),
             guards: self.gate.guards.clone(),
             sandbox: Arc::clone(&self.gate.sandbox),
+            redactor: self.gate.redactor.clone(),
             provider: of(&self.provider, number),
             context,
             clock: Arc::clone(&self.clock),

@@ -1,7 +1,7 @@
 //! One request to the model: planned, recorded, sent; its reply recorded as a proposal.
 
 use checkrein_contract::{Actor, Body, Code, Delta, ModelReply, ProviderError, Usage, estimate_text};
-use checkrein_gate::{Recorder, RedactingStream};
+use checkrein_gate::Recorder;
 use checkrein_session::{Plan, group_calls, proposal};
 
 use super::{INTERRUPTED, Session};
@@ -59,7 +59,8 @@ impl Session {
 
     /// Sends the request. Beside the reply, how much of it was seen to come, estimated in tokens.
     async fn send(&mut self, plan: &Plan) -> (Option<Result<ModelReply, ProviderError>>, u64) {
-        let mut stream = RedactingStream::default();
+        let redactor = &self.gate.redactor;
+        let mut stream = redactor.stream();
         let observer = &mut self.log.observer;
         let mut came = 0_u64;
         let mut on_delta = |delta: Delta<'_>| match delta {
@@ -71,7 +72,7 @@ impl Session {
                 }
             }
             Delta::Void => {
-                stream = RedactingStream::default();
+                stream = redactor.stream();
                 observer.void();
             }
         };
@@ -121,7 +122,7 @@ impl Session {
     ) -> Result<(), HarnessError> {
         let retry = error.can_retry() && attempt < MAX_ATTEMPTS;
         let code = error.code();
-        let reason = error.message;
+        let reason = self.gate.redactor.text(&error.message).into_owned();
         self.log.record(Actor::Code, Body::RequestFailed { turn, code, reason, retry, usage: Some(usage) })?;
         if retry {
             self.retry = Some(error.provider);

@@ -11,6 +11,7 @@ use super::{Front, Harness, Parts, context_of, load_policy, money_can_be_held, s
 use crate::HarnessError;
 use crate::driver::{Session, delegate};
 use crate::log::SessionLog;
+use crate::secrets::redactor_of;
 use crate::task::{from_folder, from_words};
 
 /// What a person says when a session is taken up again.
@@ -60,7 +61,10 @@ impl Harness {
         let context = context_of(&opened)?;
         let clock = machine.clock(provider.virtual_time());
         let (store, observer) = (Arc::clone(&self.store), front.observer);
-        let mut log = SessionLog::resume(store, Arc::clone(&clock), observer, session.clone(), budget)?;
+        let environment = self.environment(&task)?;
+        let redactor = redactor_of(&environment)?;
+        let mut log =
+            SessionLog::resume(store, Arc::clone(&clock), observer, session.clone(), redactor.clone(), budget)?;
         if let Some(text) = &options.answer {
             let Some(call) = log.state.waiting_for_input() else {
                 return Err(HarnessError::Task("this session waits for no answer".to_owned()));
@@ -68,7 +72,7 @@ impl Harness {
             let text = checkrein_gate::redact_text(text).into_owned();
             log.record(person, Body::Input { call: Some(call), text })?;
         }
-        let sandbox = self.sandbox(self.environment(&task)?, opened.unconfined_by.is_some());
+        let sandbox = self.sandbox(environment, opened.unconfined_by.is_some());
         Ok(session_of(Parts {
             home: self.home.clone(),
             machine,
@@ -78,6 +82,7 @@ impl Harness {
             hooks: self.extensions.hooks.clone(),
             guards: self.guards(),
             sandbox,
+            redactor,
             provider,
             context,
             clock,

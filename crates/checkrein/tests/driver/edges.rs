@@ -78,7 +78,7 @@ async fn secrets_reach_nobody() {
     let outcome = rig.begin_watched(&task, Box::new(watch.clone())).drive().await.unwrap();
     assert_eq!(outcome.status, Status::Completed);
     let seen = watch.0.lock().unwrap().clone() + &format!("{:?}", rig.requests());
-    assert!(!seen.contains(&secret) && seen.contains("[redacted:token]"));
+    assert!(!seen.contains(&secret) && seen.contains("[redacted:github-pat]"));
     assert!(rig.probe.ran.lock().unwrap().is_empty(), "a call with a secret does not run");
     for entry in fs::read_dir(rig.folder.path().join("state")).unwrap() {
         let path = entry.unwrap().path();

@@ -79,6 +79,7 @@ fn in_json(found: &Found) -> String {
             "session": report.session, "ok": true, "events": report.events, "holds": report.holds,
             "head": format!("{}:{}", report.head.seq, report.head.hash),
             "signed_by": report.signed.as_ref().map(|signed| &signed.key), "pruned": report.pruned,
+            "notes": report.notes,
         }),
         Err(fault) => json!({
             "session": fault.session, "ok": false, "seq": fault.seq, "invariant": fault.invariant,
@@ -103,7 +104,8 @@ fn in_words(found: &Found) -> String {
                 }
             };
             let (session, events, holds) = (&report.session, report.events, report.holds.join(" "));
-            format!("{session}  ok, {events} events: {holds}{signed}{pruned}")
+            let notes: String = report.notes.iter().map(|note| format!("; {note}")).collect();
+            format!("{session}  ok, {events} events: {holds}{signed}{pruned}{notes}")
         }
         Err(fault) => {
             let (session, invariant, seq) = (printable(fault.session.as_str()), fault.invariant, fault.seq);
