@@ -24,6 +24,9 @@ pub const CONTROL_FILES: &[&str] = &[
     ".checkrein",
 ];
 
+/// Folders that package managers and builds fill with what others wrote.
+const FILLED_FOLDERS: &[&str] = &["node_modules", "site-packages", "target"];
+
 /// What a call may touch.
 pub struct Grant {
     pub(crate) effects: Vec<Effect>,
@@ -76,6 +79,14 @@ impl Grant {
     /// Whether a rule keeps this file from being changed in a tree that is given to be written.
     pub fn is_kept_from_writing(&self, real: &str) -> bool {
         self.is_kept(Effect::write(real), real)
+    }
+
+    /// Whether a rule keeps a file from coming to be there, where nothing is yet: as it does for one that is there. Folders
+    /// that package managers and builds fill are left out: packages bring keys for their own tests, which are nobody's
+    /// secrets, and could not be installed. Once there, such a file is a secret like any other.
+    pub fn is_kept_from_coming(&self, real: &str) -> bool {
+        let filled = real.split('/').any(|part| FILLED_FOLDERS.contains(&part));
+        !filled && self.is_kept_from_writing(real)
     }
 
     /// Whether the rules alone allow writing there, whoever approved the call.

@@ -53,7 +53,7 @@ id = "settings"
 decision = "ask"
 reason = "a test"
 effect = "write"
-paths = ["{root}/src/settings.toml"]
+paths = ["{root}/src/settings.toml", "**/*.key"]
 "#;
 
 /// Notes what the grant of its call says to a list of questions.
@@ -125,6 +125,11 @@ impl Tool for Probe {
             grant.is_kept_from_reading(&path("src/a.rs")),
             grant.is_kept_from_writing(&path("src/settings.toml")),
             grant.is_kept_from_writing(&path("notes.txt"))
+        ));
+        said.push(format!(
+            "kept from coming key {} and key of a package {}",
+            grant.is_kept_from_coming(&path("src/a.key")),
+            grant.is_kept_from_coming(&path("node_modules/a/a.key"))
         ));
         Box::pin(async { Ok(Output {}) })
     }
@@ -248,6 +253,7 @@ async fn a_grant_answers_for_what_is_met() {
             said[8],
             "kept from reading .env true and src false; kept from writing settings true and notes false"
         );
+        assert_eq!(said[9], "kept from coming key true and key of a package false");
     }
 }
 

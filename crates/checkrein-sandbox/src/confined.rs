@@ -248,7 +248,7 @@ async fn listen(
             biased;
             report = reports.next() => match report {
                 Some(Report::MayWrite { path }) => {
-                    let yes = grant.is_some_and(|grant| !grant.is_kept_from_writing(&path));
+                    let yes = grant.is_some_and(|grant| !grant.is_kept_from_coming(&path));
                     if reports.answer(yes).await.is_err() {
                         return all;
                     }
