@@ -193,9 +193,14 @@ impl State {
         });
         let message = Message::Assistant { text: text.to_owned(), calls: parts.collect(), provider: provider.clone() };
         if self.last.is_some() {
-            // Nothing of the last reply is carried out; its text is the answer.
-            self.history.push(message);
-            self.answer = (!text.is_empty()).then(|| text.to_owned());
+            // Nothing of the last reply is carried out; its text is the answer. Calls of it would stand without results
+            // in the next request, where a person raises the limit, and no model takes such a request.
+            if !text.is_empty() {
+                // The provider's own form of it would name them too.
+                let provider = if calls.is_empty() { provider.clone() } else { Value::Null };
+                self.history.push(Message::Assistant { text: text.to_owned(), calls: Vec::new(), provider });
+                self.answer = Some(text.to_owned());
+            }
             self.phase = Phase::Ready;
             return Ok(());
         }

@@ -114,3 +114,25 @@ fn a_spent_budget_is_raised() {
     let during = Log::of(vec![session(opened()), Body::Budget { budget: larger.clone() }]).state();
     assert_eq!((during.next(0), during.budget(), during.messages().len()), (Next::Request, &larger, 1));
 }
+
+/// A model that calls tools with its last reply all the same: nothing of it is carried out, and a request that follows a
+/// raised limit shows no call without a result. (The simulation found it.)
+#[test]
+fn calls_of_a_last_reply_are_not_left_open() {
+    for (text, kept) in [("That much I know.", 1), ("", 0)] {
+        let mut events = exhausted();
+        let stop = events.pop().unwrap();
+        let mut said = reply(ProposalKind::Calls, vec![call("c2-1", "read")]);
+        if let Body::Proposal { text: words, .. } = &mut said {
+            *words = text.to_owned();
+        }
+        *events.last_mut().unwrap() = said;
+        let before = Log::of(events[..events.len() - 1].to_vec()).state().messages().len();
+        let larger = Budget { steps: 2, ..Budget::default() };
+        let raised = [events, vec![stop, Body::Budget { budget: larger }, resumed()]].concat();
+        let mut state = Log::of(raised).state();
+        let shown = state.plan(&Everything, 0).request.messages;
+        let open = shown.iter().filter(|message| format!("{message:?}").contains("c2-1")).count();
+        assert_eq!((open, shown.len()), (0, before + kept + 1), "{text:?}");
+    }
+}
