@@ -1,4 +1,5 @@
-//! Runs that take long and are no part of the one test command: the shell oracle over many scripts, fuzzing, and mutants.
+//! Runs that take long and are no part of the one test command: the shell oracle over many scripts, simulated sessions,
+//! real kills, fuzzing, and mutants.
 
 use std::process::Command;
 
@@ -23,6 +24,25 @@ pub(crate) fn oracle(workspace: &Workspace, scripts: u32, seed: u64) -> Result<(
         &["test", "--locked", "--release", "-p", "checkrein-shell", "--test", "oracle", "--", "--nocapture"],
     );
     command.env("CHECKREIN_ORACLE_SCRIPTS", scripts.to_string()).env("CHECKREIN_ORACLE_SEED", seed.to_string());
+    ended(&mut command)
+}
+
+/// `cargo xtask simulate`: many seeds; or one under a plan, as a failure prints it.
+pub(crate) fn simulate(workspace: &Workspace, seeds: u64, from: u64, plan: Option<&str>) -> Result<(), String> {
+    let only = ["--exact", "runs::simulate", "--ignored", "--nocapture"];
+    let test = ["test", "--locked", "--release", "-p", "checkrein", "--test", "simulation", "--"];
+    let mut command = cargo::cargo(workspace, &[test.as_slice(), &only].concat());
+    command.env("CHECKREIN_SIMULATION_SEEDS", seeds.to_string()).env("CHECKREIN_SIMULATION_FROM", from.to_string());
+    plan.map(|plan| command.env("CHECKREIN_SIMULATION_PLAN", plan));
+    ended(&mut command)
+}
+
+/// `cargo xtask kill`: the real binary, real files, random work.
+pub(crate) fn kill(workspace: &Workspace, times: u64, seed: u64) -> Result<(), String> {
+    let only = ["--exact", "killed_often::killed_many_times", "--ignored", "--nocapture"];
+    let test = ["test", "--locked", "-p", "checkrein-cli", "--test", "black_box", "--"];
+    let mut command = cargo::cargo(workspace, &[test.as_slice(), &only].concat());
+    command.env("CHECKREIN_KILL_TIMES", times.to_string()).env("CHECKREIN_KILL_SEED", seed.to_string());
     ended(&mut command)
 }
 

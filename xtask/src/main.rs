@@ -81,6 +81,27 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Live through whole sessions in a simulated world, under faults
+    Simulate {
+        /// How many seeds; one in a thousand is also lived through with every single fault
+        #[arg(long, default_value_t = 10_000)]
+        seeds: u64,
+        /// The first seed
+        #[arg(long, value_name = "SEED", default_value_t = 1)]
+        from: u64,
+        /// Only that seed under this plan (as a failure prints it), with its journal
+        #[arg(long, value_name = "FAULTS")]
+        plan: Option<String>,
+    },
+    /// Kill the real binary at random moments, and take its sessions up again until they are done
+    Kill {
+        /// How often
+        #[arg(long, default_value_t = 500)]
+        times: u64,
+        /// Where the dice start
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Fuzz what a command line would do, on the nightly compiler
     Fuzz {
         /// For how long
@@ -129,6 +150,8 @@ fn main() -> ExitCode {
         Command::Bench => bench::run(&workspace),
         Command::Corpus { lines, verbose } => corpus::run(&workspace, lines, verbose),
         Command::Oracle { scripts, seed } => long::oracle(&workspace, scripts, seed),
+        Command::Simulate { seeds, from, plan } => long::simulate(&workspace, seeds, from, plan.as_deref()),
+        Command::Kill { times, seed } => long::kill(&workspace, times, seed),
         Command::Fuzz { seconds } => long::fuzz(&workspace, seconds),
         Command::Mutants { shard } => long::mutants(&workspace, &shard),
         Command::Coverage { tighten, kept } => coverage::run(&workspace, tighten, kept),

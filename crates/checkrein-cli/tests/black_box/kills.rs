@@ -66,20 +66,28 @@ fn tracer_is_here() -> bool {
     here
 }
 
-struct Bench {
-    desk: Desk,
+pub(crate) struct Bench {
+    pub(crate) desk: Desk,
+    /// What the ledger holds when all is done.
+    words: Vec<String>,
     /// How often a person was asked what became of a call.
-    asked: Cell<u32>,
+    pub(crate) asked: Cell<u32>,
 }
 
 impl Bench {
     fn new() -> Self {
+        Self::with(SCRIPT, &["one", "three", "two"])
+    }
+
+    /// Other work: a script, and the words that stand in the ledger when it is done, sorted.
+    pub(crate) fn with(script: &str, words: &[&str]) -> Self {
         let desk = Desk::new();
-        desk.task(SCRIPT, POLICY, "workspace = \"copy\"\ntools = [\"bash\", \"write\", \"note\"]\n");
+        desk.task(script, POLICY, "workspace = \"copy\"\ntools = [\"bash\", \"write\", \"note\"]\n");
         desk.write("task/append.sh", "echo \"$1\" >> ledger.txt\n");
         // It can use a key: what it did under one it does not do again.
+        // Effect and key are one write, so that a kill can not come between them.
         let once = "[ \"$1\" = \"$CHECKREIN_IDEMPOTENCY_KEY\" ] || exit 1\n\
-                    grep -qx \"$1\" keys.txt 2>/dev/null || { echo \"$2\" >> ledger.txt; echo \"$1\" >> keys.txt; }\n";
+                    grep -q \"^$1 \" keyed.txt 2>/dev/null || echo \"$1 $2\" >> keyed.txt\n";
         desk.write("task/once.sh", once);
         desk.write(
             "task/tools/note.toml",
@@ -87,7 +95,8 @@ impl Bench {
              argv = [\"sh\", \"once.sh\", \"{key}\", \"{word}\"]\noutput = \"text\"\n\
              [params.word]\ntype = \"string\"\nrequired = true\n",
         );
-        Self { desk, asked: Cell::new(0) }
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Self { desk, words, asked: Cell::new(0) }
     }
 
     /// Runs the task under the tracer with this fault.
@@ -111,7 +120,7 @@ impl Bench {
     }
 
     /// The one session, if it was begun.
-    fn session(&self) -> Option<(String, u64)> {
+    pub(crate) fn session(&self) -> Option<(String, u64)> {
         let listed = self.desk.run(["sessions", "--json"]);
         assert_eq!(listed.code, 0, "the journal opens: {}", listed.err);
         let line: Value = serde_json::from_str(listed.out.lines().next()?).expect("JSON");
@@ -136,7 +145,7 @@ impl Bench {
     }
 
     /// What a person does whose session was lost while a program ran: looks into the ledger, and says what is there.
-    fn settle(&self, session: &str, paused: &Ended, what: &str) -> Ended {
+    pub(crate) fn settle(&self, session: &str, paused: &Ended, what: &str) -> Ended {
         let outcome: Value = serde_json::from_str(paused.out.lines().last().unwrap_or_default()).expect("JSON");
         assert_eq!(
             (&outcome["status"], &outcome["code"]),
@@ -170,17 +179,19 @@ impl Bench {
         self.desk.path("state/sessions").join(session).join("workspace")
     }
 
-    fn lines(&self, session: &str) -> Vec<Value> {
+    pub(crate) fn lines(&self, session: &str) -> Vec<Value> {
         let shown = self.desk.run(["show", session, "--json"]);
         shown.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
     /// Each word once in the ledger, whatever happened on the way: none lost, none twice.
-    fn compare(&self, session: &str, what: &str) {
-        let ledger = fs::read_to_string(self.workspace(session).join("ledger.txt")).unwrap_or_default();
-        let mut words: Vec<&str> = ledger.lines().collect();
+    pub(crate) fn compare(&self, session: &str, what: &str) {
+        let of = |file: &str| fs::read_to_string(self.workspace(session).join(file)).unwrap_or_default();
+        let (ledger, keyed) = (of("ledger.txt"), of("keyed.txt"));
+        let noted = keyed.lines().filter_map(|line| line.split_whitespace().nth(1));
+        let mut words: Vec<&str> = ledger.lines().chain(noted).collect();
         words.sort_unstable();
-        assert_eq!(words, ["one", "three", "two"], "{what}");
+        assert_eq!(words, self.words, "{what}");
     }
 }
 

@@ -14,6 +14,7 @@ mod doctor;
 mod examples;
 mod hook;
 mod journal;
+mod killed_often;
 mod kills;
 mod ledger;
 mod looping;
