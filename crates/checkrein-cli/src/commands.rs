@@ -3,10 +3,13 @@
 mod approvals;
 mod change;
 mod doctor;
+mod fork;
 mod hook;
 mod journal;
 mod policy;
+mod recomposed;
 mod record;
+mod replay;
 mod run;
 mod sessions;
 mod tools;
@@ -24,6 +27,8 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<u8, Harness
         Command::Sessions(arguments) => sessions::list(&arguments, context),
         Command::Show(arguments) => sessions::show(&arguments, context),
         Command::Export(arguments) => sessions::export(&arguments, context),
+        Command::Fork(arguments) => fork::run(&arguments, context),
+        Command::Replay(arguments) => replay::run(&arguments, context),
         Command::Approvals(arguments) => approvals::run(arguments, context),
         Command::Policy(arguments) => policy::run(arguments, context),
         Command::Tools(arguments) => tools::run(&arguments, context),

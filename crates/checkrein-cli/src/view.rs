@@ -4,10 +4,15 @@ mod ask;
 mod closing;
 mod json;
 mod live;
+mod page;
 mod phrases;
+mod story;
+mod why;
 
 pub(crate) use ask::TerminalAsker;
 pub(crate) use closing::closing;
 pub(crate) use json::JsonLines;
 pub(crate) use live::Live;
 pub(crate) use phrases::{arguments_in_lines, call_in_a_line, printable, time_of};
+pub(crate) use story::story;
+pub(crate) use why::{by, of_call, trace, what, why};

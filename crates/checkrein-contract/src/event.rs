@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
 use crate::{
-    Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Decision, Digest, Facts, Limit, SessionId,
-    SessionOpened, Settlement, Spend, Stop, Usage,
+    Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Decision, Digest, Facts, Limit, Recomposed,
+    SessionId, SessionOpened, Settlement, Spend, Stop, Usage,
 };
 
 /// The version of all event bodies (`"v"` in every line).
@@ -87,6 +87,8 @@ pub enum Body {
         /// Version of the harness that did.
         harness: String,
     },
+    /// Something else is in force from here on.
+    Recomposed(Box<Recomposed>),
     /// A person said something after the beginning.
     Input {
         /// The call that asked, when one did.
@@ -241,6 +243,7 @@ impl Body {
         match self {
             Self::Session(_) => "session",
             Self::Resumed { .. } => "resumed",
+            Self::Recomposed(_) => "recomposed",
             Self::Input { .. } => "input",
             Self::Request { .. } => "request",
             Self::RequestFailed { .. } => "request_failed",

@@ -24,6 +24,7 @@ mod money;
 mod opened;
 mod outcome;
 mod ports;
+mod recomposed;
 mod secret;
 mod settlement;
 mod steering;
@@ -51,6 +52,7 @@ pub use ports::{
     BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,
     StopReason, ToolChoice, Trimmed,
 };
+pub use recomposed::{Forked, Recomposed};
 pub use secret::{SECRET_VARIABLE, is_secret_name, secrets_named, with_secrets};
 pub use settlement::Settlement;
 pub use steering::steers;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Budget, CallId, Digest, Identity, Layer, Place, Price, SessionId, ToolSpec};
+use crate::{Budget, CallId, Digest, Forked, Identity, Layer, Place, Price, SessionId, ToolSpec};
 
 /// Everything in force when a session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct SessionOpened {
     /// The session that gave this one its part of the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+    /// The session that this one goes on from, and how far it is that one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked: Option<Forked>,
     /// The folder that was typed after `run`, absolute; absent for words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,

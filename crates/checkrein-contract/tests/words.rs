@@ -73,6 +73,7 @@ fn an_event_is_called_what_its_line_says() {
     assert_eq!(digest.to_string(), digest.as_str());
     let bodies = [
         Body::Resumed { harness: "0".to_owned() },
+        Body::Recomposed(Box::default()),
         Body::Input { call: None, text: String::new() },
         Body::RequestFailed { turn: 1, code: Code::ProviderFailed, reason: String::new(), retry: true, usage: None },
         Body::Check(CheckRound { round: 1, calls: Vec::new() }),

@@ -4,7 +4,7 @@
 //! stable names to what must stay recognisable (approvals, folders). It is for comparing and for people, and proves nothing:
 //! only an export can be verified.
 
-use checkrein_contract::{Body, Event, canonical_string};
+use checkrein_contract::{Body, Event, Place, canonical_string};
 use serde_json::{Map, Value};
 
 /// One canonical JSON line an event, without whatever differs between two runs of the same script.
@@ -34,13 +34,14 @@ fn line(event: &Event, names: &Names) -> String {
 /// The top-level fields of a body that differ between two runs of one script.
 fn left_out(body: &Body) -> &'static [&'static str] {
     match body {
-        Body::Session(_) => &["session"],
+        Body::Session(_) => &["session", "forked"],
         Body::Decision { .. } => &["binds"],
         Body::Ask(_) => &["session", "binds", "rests_on", "requested_at", "expires_at"],
         Body::Approval { .. } => &["expires_at"],
         Body::Started { .. } => &["key"],
         Body::Finished(_) => &["duration_ms", "value"],
         Body::Resumed { .. }
+        | Body::Recomposed(_)
         | Body::Input { .. }
         | Body::Request { .. }
         | Body::RequestFailed { .. }
@@ -68,13 +69,16 @@ impl Names {
             match &event.body {
                 Body::Session(opened) => {
                     names.add(opened.session.as_str(), "{session}");
-                    names.add_folder(&opened.place.root, "root");
-                    names.add_folder(&opened.place.cwd, "cwd");
-                    names.add_folder(opened.folder.as_deref().unwrap_or_default(), "folder");
-                    names.add_folder(&opened.place.home, "home");
-                    for (name, value) in &opened.variables {
-                        names.add_folder(value, name);
+                    if let Some(forked) = &opened.forked {
+                        names.add(forked.session.as_str(), "{forked}");
                     }
+                    names.add_place(&opened.place);
+                    names.add_folder(opened.folder.as_deref().unwrap_or_default(), "folder");
+                    names.add_variables(&opened.variables);
+                }
+                Body::Recomposed(change) => {
+                    change.place.iter().for_each(|place| names.add_place(place));
+                    change.variables.iter().for_each(|variables| names.add_variables(variables));
                 }
                 Body::Ask(request) => {
                     names.add(request.session.as_str(), "{session}");
@@ -95,6 +99,18 @@ impl Names {
     fn add(&mut self, text: &str, name: &str) {
         if !text.is_empty() && !self.knows(text) {
             self.0.push((text.to_owned(), name.to_owned()));
+        }
+    }
+
+    fn add_place(&mut self, place: &Place) {
+        self.add_folder(&place.root, "root");
+        self.add_folder(&place.cwd, "cwd");
+        self.add_folder(&place.home, "home");
+    }
+
+    fn add_variables(&mut self, variables: &[(String, String)]) {
+        for (name, value) in variables {
+            self.add_folder(value, name);
         }
     }
 

@@ -40,6 +40,7 @@ impl State {
         let waited = matches!(
             event.body,
             Body::Resumed { .. }
+                | Body::Recomposed(_)
                 | Body::Approval { .. }
                 | Body::AnswerRefused { .. }
                 | Body::Input { .. }
@@ -58,6 +59,10 @@ impl State {
         match body {
             Body::Session(_) => Err("a session begins once".to_owned()),
             Body::Resumed { .. } => self.resumed(),
+            Body::Recomposed(change) => {
+                self.recomposed(change);
+                Ok(())
+            }
             Body::Input { call, text } => self.input(call.as_ref(), text),
             Body::Request { turn, attempt, estimate, max_output, last, .. } => {
                 let reserved = Reserved { input: *estimate, output: u64::from(*max_output) };
@@ -128,7 +133,13 @@ impl State {
             Some(call) => {
                 self.inputs.insert(call.clone(), text.to_owned());
             }
-            None => self.history.push(Message::User { text: text.to_owned(), harness: false }),
+            None if !self.takes_words() => return Err("words of a person while calls are on their way".to_owned()),
+            None => {
+                self.history.push(Message::User { text: text.to_owned(), harness: false });
+                // Whatever was to come next, the model answers to this first.
+                self.phase = Phase::Ready;
+                self.last = None;
+            }
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ mod history;
 mod next;
 mod outcome;
 mod proposal;
+mod recompose;
 mod recover;
 mod state;
 pub mod tools;

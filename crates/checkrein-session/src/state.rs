@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use checkrein_contract::{
     ApprovalId, Budget, CallId, Citation, Digest, Event, Limit, Message, Place, ProposedCall, SessionId, SessionOpened,
-    Spend, Stop, Verdict,
+    Skill, Spend, Stop, Verdict,
 };
 use checkrein_gate::RecordedApproval;
 use serde_json::Value;
@@ -74,12 +74,6 @@ impl State {
         let checkrein_contract::Body::Session(opened) = &event.body else {
             return Err(ApplyError { seq: event.seq, reason: "a session begins with a `session` event".to_owned() });
         };
-        let mut hidden: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for skill in &opened.skills {
-            for tool in &skill.tools {
-                hidden.entry(tool.clone()).or_default().push(skill.name.clone());
-            }
-        }
         let mut history = History::default();
         history.push(Message::User { text: opened.prompt.clone(), harness: false });
         Ok(Self {
@@ -95,7 +89,7 @@ impl State {
             budget: opened.budget.clone(),
             spend: Spend::default(),
             loaded: BTreeSet::new(),
-            hidden,
+            hidden: hidden_by(&opened.skills),
             approvals: BTreeMap::new(),
             asked: BTreeMap::new(),
             inputs: BTreeMap::new(),
@@ -233,6 +227,11 @@ impl State {
         }
     }
 
+    /// Whether a person may say something to the model now: no call is on its way.
+    pub fn takes_words(&self) -> bool {
+        !matches!(self.phase, Phase::Calls(_) | Phase::Checking(_))
+    }
+
     /// The stop that was recorded last, while it stands.
     pub fn stop(&self) -> Option<&Stop> {
         self.stop.as_ref()
@@ -257,4 +256,15 @@ impl State {
     pub fn rounds(&self) -> u32 {
         self.rounds
     }
+}
+
+/// The tools that skills reveal, each with those that do.
+pub(crate) fn hidden_by(skills: &[Skill]) -> BTreeMap<String, Vec<String>> {
+    let mut hidden: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for skill in skills {
+        for tool in &skill.tools {
+            hidden.entry(tool.clone()).or_default().push(skill.name.clone());
+        }
+    }
+    hidden
 }

@@ -27,7 +27,8 @@ use crate::log::SessionLog;
 use crate::machine::{Held, Machine};
 use crate::observer::Asker;
 
-pub(crate) use ask::APPROVAL_MS;
+pub(crate) use ask::{APPROVAL_MS, approval_id, pause};
+pub(crate) use group::unattended;
 
 /// Why what was on its way did not come to its end.
 const INTERRUPTED: &str = "a person interrupted the run";
@@ -90,14 +91,7 @@ impl Session {
     }
 
     fn check(&mut self, round: u32, checks: &[Check]) -> Result<(), HarnessError> {
-        let calls = checks.iter().enumerate().map(|(index, check)| ProposedCall {
-            id: CallId::new(format!("v{round}-{}", index + 1)),
-            tool: self.checker.clone(),
-            args: serde_json::to_value(check).unwrap_or_default(),
-            raw: false,
-            parallel: false,
-        });
-        let round = CheckRound { round, calls: calls.collect() };
+        let round = check_round(round, checks, &self.checker);
         self.log.record(Actor::Code, Body::Check(round))?;
         Ok(())
     }
@@ -127,4 +121,16 @@ impl Session {
         let reason = INTERRUPTED.to_owned();
         self.stop(Stop { status: Status::Cancelled, code: Code::Interrupted, reason, limit: None })
     }
+}
+
+/// A round of checks as calls of the harness's own.
+pub(crate) fn check_round(round: u32, checks: &[Check], checker: &str) -> CheckRound {
+    let calls = checks.iter().enumerate().map(|(index, check)| ProposedCall {
+        id: CallId::new(format!("v{round}-{}", index + 1)),
+        tool: checker.to_owned(),
+        args: serde_json::to_value(check).unwrap_or_default(),
+        raw: false,
+        parallel: false,
+    });
+    CheckRound { round, calls: calls.collect() }
 }

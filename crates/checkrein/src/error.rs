@@ -73,6 +73,18 @@ pub enum HarnessError {
         /// The limit.
         limit: Limit,
     },
+    /// The session can not go on as it began, and nobody said that it may go on otherwise.
+    #[error(
+        "session {session} can not go on as it began:\n  {}\nlet it count from here on with `checkrein resume {session} \
+         --accept-changes`",
+        differences.join("\n  ")
+    )]
+    Recomposed {
+        /// The session.
+        session: String,
+        /// What is not what it was, a line each.
+        differences: Vec<String>,
+    },
     /// Another process drives the session.
     #[error("session {session} is being driven by another process; wait for it to end, or end it")]
     Busy {
@@ -105,6 +117,7 @@ impl HarnessError {
             | Self::Registry(_)
             | Self::NotFound(_)
             | Self::Spent { .. }
+            | Self::Recomposed { .. }
             | Self::Over { .. } => 2,
             Self::Journal(error) => {
                 if matches!(error, JournalError::NoSession { .. } | JournalError::Ambiguous { .. }) { 2 } else { 1 }

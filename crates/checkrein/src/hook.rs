@@ -123,6 +123,7 @@ impl Watch<'_> {
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             task: format!("hook-{name}"),
             parent: None,
+            forked: None,
             folder: None,
             prompt: String::new(),
             system: String::new(),

@@ -9,6 +9,7 @@
 pub mod approvals;
 mod check;
 mod clock;
+mod composition;
 mod defaults;
 mod driver;
 mod error;
@@ -24,6 +25,7 @@ mod policy_folder;
 mod prices;
 pub mod prune;
 mod replace;
+pub mod replay;
 mod retention;
 mod secrets;
 mod setup;
@@ -41,6 +43,7 @@ pub use checkrein_sandbox as sandbox;
 pub use checkrein_sandbox::{ask_itself, launch_if_asked, within};
 pub use checkrein_session as session;
 pub use clock::SystemClock;
+pub use composition::{Counts, Difference};
 pub use driver::Session;
 pub use error::HarnessError;
 pub use home::{FolderSpill, StateFolder};
@@ -50,6 +53,8 @@ pub use policies::PolicyFiles;
 pub use policy_folder::{PolicyFolder, models};
 pub use prices::Prices;
 pub use replace::replace_file;
-pub use setup::{Extensions, Front, Harness, ResumeOptions, RunOptions, open_journal};
+pub use setup::{
+    Extensions, Fork, ForkOptions, ForkedWorkspace, Front, Harness, ResumeOptions, RunOptions, Touch, open_journal,
+};
 pub use task::Task;
 pub use trust::trust;

@@ -59,7 +59,9 @@ impl SessionLog {
         // Appending nothing asks whether this is what was signed, before anything is done that follows from it.
         store.append(&session, &head, &[])?;
         let state = State::fold(&events)?;
-        let began_ms = events.first().map_or(0, |event| event.at);
+        // What a fresh copy holds was changed by nobody, whenever the session that it was forked from began.
+        let fresh = |event: &&Event| matches!(&event.body, Body::Recomposed(change) if change.fresh);
+        let began_ms = events.iter().rev().find(fresh).or(events.first()).map_or(0, |event| event.at);
         Ok(Self { state, observer, store, clock, session, redactor, began_ms, head, pending: Vec::new() })
     }
 

@@ -10,7 +10,8 @@ mod suggest;
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Answer, ApprovalId, Body, CallId, Decision, Facts, Layer, PolicySource, ProposedCall, SessionId, SessionOpened,
+    Answer, ApprovalId, Body, CallId, Decision, Event, Facts, Layer, PolicySource, ProposedCall, SessionId,
+    SessionOpened,
 };
 use checkrein_journal::EventStore;
 use checkrein_policy::{Policy, decide};
@@ -31,6 +32,8 @@ pub struct PastCall {
     pub session: SessionId,
     /// The call.
     pub call: CallId,
+    /// Number of the event that decided it last.
+    pub seq: u64,
     /// The tool.
     pub tool: String,
     /// Its arguments, as the journal has them: without secrets.
@@ -41,7 +44,7 @@ pub struct PastCall {
     pub facts: Facts,
     /// A person said yes to it.
     pub approved: bool,
-    /// Number of its session in [`Past`].
+    /// What was in force when it was decided, by number in [`Past`].
     opened: usize,
 }
 
@@ -60,18 +63,31 @@ impl Past {
     pub fn read(store: &dyn EventStore, sessions: &[SessionId]) -> Result<Self, HarnessError> {
         let mut past = Self::default();
         for session in sessions {
-            past.add(store, session)?;
+            past.add(session, store.read(session, 1)?);
         }
         Ok(past)
     }
 
-    fn add(&mut self, store: &dyn EventStore, session: &SessionId) -> Result<(), HarnessError> {
+    /// The same of events that are there already.
+    pub fn of(session: &SessionId, events: Vec<Event>) -> Self {
+        let mut past = Self::default();
+        past.add(session, events);
+        past
+    }
+
+    fn add(&mut self, session: &SessionId, events: Vec<Event>) {
         let number = self.opened.len();
         let mut proposed: Vec<ProposedCall> = Vec::new();
         let mut asked: Vec<(ApprovalId, CallId)> = Vec::new();
-        for event in store.read(session, 1)? {
+        for event in events {
             match event.body {
                 Body::Session(opened) => self.opened.push(*opened),
+                Body::Recomposed(change) => {
+                    // What is decided from here on is decided under other rules, or in another place.
+                    let mut opened = self.opened.last().filter(|_| self.opened.len() > number).cloned();
+                    opened.iter_mut().for_each(|opened| opened.recompose(&change));
+                    self.opened.extend(opened);
+                }
                 Body::Proposal { calls, .. } => proposed.extend(calls),
                 Body::Check(round) => proposed.extend(round.calls),
                 Body::Hook(note) => {
@@ -81,26 +97,30 @@ impl Past {
                 }
                 Body::Decision { call, tool, decision, facts, .. } if !decision.trace.is_empty() => {
                     let args = proposed.iter().find(|known| known.id == call).map(|known| known.args.clone());
-                    let known = self.calls.iter_mut().find(|known| known.opened == number && known.call == call);
+                    let known = self.calls.iter_mut().find(|known| known.opened >= number && known.call == call);
                     match known {
                         // Judged again, after an approval.
-                        Some(known) => (known.decision, known.facts) = (decision, facts),
+                        Some(known) => {
+                            (known.decision, known.facts, known.seq) = (decision, facts, event.seq);
+                            known.opened = self.opened.len().saturating_sub(1);
+                        }
                         None => self.calls.push(PastCall {
                             session: session.clone(),
                             call,
+                            seq: event.seq,
                             tool,
                             args: args.unwrap_or_default(),
                             decision,
                             facts,
                             approved: false,
-                            opened: number,
+                            opened: self.opened.len().saturating_sub(1),
                         }),
                     }
                 }
                 Body::Ask(request) => asked.push((request.id, request.call)),
                 Body::Approval { id, answer: Answer::Approved { .. } } => {
                     let call = asked.iter().find(|(asked, _)| *asked == id).map(|(_, call)| call);
-                    let mut calls = self.calls.iter_mut().filter(|known| known.opened == number);
+                    let mut calls = self.calls.iter_mut().filter(|known| known.opened >= number);
                     if let Some(known) = calls.find(|known| Some(&known.call) == call) {
                         known.approved = true;
                     }
@@ -108,7 +128,6 @@ impl Past {
                 _ => {}
             }
         }
-        Ok(())
     }
 
     /// The calls.
@@ -152,7 +171,8 @@ impl Past {
     }
 }
 
-fn layers(recorded: &[PolicySource], own: Option<&PolicySource>, rules: &str) -> Vec<PolicySource> {
+/// The recorded policies with these rules as those of the project.
+pub(crate) fn layers(recorded: &[PolicySource], own: Option<&PolicySource>, rules: &str) -> Vec<PolicySource> {
     let mut layers = recorded.to_vec();
     if let Some(own) = own {
         layers.retain(|source| source.layer != Layer::Project);

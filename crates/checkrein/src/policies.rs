@@ -13,6 +13,8 @@ use crate::task::read;
 const MANAGED: &str = "/etc/checkrein/policy.toml";
 /// Used where nobody else has a policy.
 const DEFAULT: &str = include_str!("../../checkrein-policy/policies/default.toml");
+/// How that is named.
+pub(crate) const DEFAULT_FILE: &str = "default.toml";
 /// What the harness itself supplies in every session: reading back what it cut.
 const SUPPLIED: &str = "\
 version = 1
@@ -68,7 +70,7 @@ impl PolicyFiles {
         }));
         let speaks = |source: &PolicySource| source.layer != Layer::Floor && !source.only_tightens;
         if !all.iter().any(speaks) {
-            all.push(source(Layer::Project, "default.toml", DEFAULT));
+            all.push(source(Layer::Project, DEFAULT_FILE, DEFAULT));
         }
         let mut supplied = SUPPLIED.to_owned();
         if control > 0 {

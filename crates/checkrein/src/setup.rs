@@ -1,5 +1,6 @@
 //! From a task to a session that can be driven, and from a journal back to one.
 
+mod fork;
 mod resume;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ use crate::secrets::redactor_of;
 use crate::task::{Task, WorkspaceMode};
 use crate::{HarnessError, workspace};
 
+pub use fork::{Fork, ForkOptions, ForkedWorkspace, Touch};
 pub use resume::ResumeOptions;
 
 /// Ceiling of one reply, tokens. Room for a whole file in one `write`, small enough that a runaway reply ends.
@@ -122,15 +124,14 @@ impl Harness {
         let context = checkrein_context::policy(&task.context.0, &task.context.1)
             .map_err(|error| HarnessError::Task(error.to_string()))?;
         let unconfined_by = options.unconfined.then(|| "--unconfined".to_owned());
-        let environment = self.environment(task)?;
-        let redactor = redactor_of(&environment)?;
-        let sandbox = self.sandbox(environment, unconfined_by.is_some());
+        let (redactor, sandbox) = self.around(task, unconfined_by.is_some())?;
         let price = task.price.or_else(|| self.prices.of(&model));
         let opened = SessionOpened {
             session: session.clone(),
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             task: task.name.clone(),
             parent: None,
+            forked: None,
             folder: task.folder.as_ref().map(|folder| shown(folder)),
             prompt: redactor.text(&task.prompt).into_owned(),
             system: system(task),
@@ -247,6 +248,12 @@ impl Harness {
         Ok(environment)
     }
 
+    /// What takes secrets out of texts, and where programs run.
+    fn around(&self, task: &Task, unconfined: bool) -> Result<(Redactor, Arc<dyn Sandbox>), HarnessError> {
+        let environment = self.environment(task)?;
+        Ok((redactor_of(&environment)?, self.sandbox(environment, unconfined)))
+    }
+
     fn sandbox(&self, environment: Environment, unconfined: bool) -> Arc<dyn Sandbox> {
         self.machine().sandbox(match self.launcher.as_ref().filter(|_| !unconfined) {
             Some(launcher) => Programs::Confined(self.confined_by(launcher, environment)),
@@ -352,7 +359,7 @@ pub(crate) fn session_of(parts: Parts) -> Session {
         cancel: CancellationToken::new(),
         retry: None,
         _taken: parts.taken,
-        checker: checkrein_tools::verify(checkrein_policy::Models::built_in()).definition().name.clone(),
+        checker: checker(),
     }
 }
 
@@ -368,6 +375,11 @@ fn fits(policy: &Policy, task: &Task, registry: &Registry) -> Result<(), Harness
         return Err(HarnessError::Task(message.to_owned()));
     }
     Ok(())
+}
+
+/// The host-only tool that runs checks.
+pub(crate) fn checker() -> String {
+    checkrein_tools::verify(checkrein_policy::Models::built_in()).definition().name.clone()
 }
 
 /// The context policy that a session began with.
@@ -412,6 +424,11 @@ fn money_can_be_held(opened: &SessionOpened, budget: &Budget) -> Result<(), Harn
         ))),
         _ => Ok(()),
     }
+}
+
+/// Loads the policy that is in force in a session.
+pub(crate) fn policy_of(opened: &SessionOpened) -> Result<Arc<Policy>, HarnessError> {
+    load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)
 }
 
 /// A script that a person named is looked for where they stand, now and on resume.

@@ -15,7 +15,7 @@ mod spend;
 mod starts;
 
 pub use anchors::{Anchors, heads};
-pub(crate) use decisions::foreseen;
+pub(crate) use decisions::{foreseen, judged_again};
 
 use checkrein_contract::{Body, Event, SessionId, SessionOpened};
 use checkrein_journal::{

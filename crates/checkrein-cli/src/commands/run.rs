@@ -53,8 +53,13 @@ pub(super) fn resume(arguments: &Resume, context: &Context) -> Result<u8, Harnes
     let id = harness.store.find(&arguments.session)?;
     let person = arguments.by.clone().unwrap_or_else(|| context.person.clone());
     let settled = arguments.unknown.iter().map(|word| settlement(word)).collect::<Result<Vec<_>, _>>()?;
-    let options =
-        ResumeOptions { person: person.clone(), answer: arguments.answer.clone(), limits: arguments.budget.clone() };
+    let accept_changes = super::recomposed::accepted(&harness, &id, arguments.accept_changes, arguments.json, context)?;
+    let options = ResumeOptions {
+        person: person.clone(),
+        answer: arguments.answer.clone(),
+        limits: arguments.budget.clone(),
+        accept_changes,
+    };
     let events = harness.store.read(&id, 1)?;
     let mut session = harness.resume(&id, &options, front(context, arguments.json, &events))?;
     session.settle(&person, &settled, &arguments.note)?;

@@ -2,12 +2,13 @@
 
 use std::io::Write as _;
 
+use checkrein::contract::CallId;
 use checkrein::{HarnessError, Observer as _};
 use serde_json::json;
 
 use crate::arguments::{Export, Listing, Show};
 use crate::context::Context;
-use crate::view::{JsonLines, Live, printable, time_of};
+use crate::view::{JsonLines, of_call, printable, story, time_of, why};
 
 pub(super) fn list(arguments: &Listing, context: &Context) -> Result<u8, HarnessError> {
     let store = context.store()?;
@@ -42,12 +43,17 @@ pub(super) fn show(arguments: &Show, context: &Context) -> Result<u8, HarnessErr
     let store = context.store()?;
     let session = store.find(&arguments.session)?;
     let events = store.read(&session, 1)?;
+    let call = arguments.why.as_ref().map(|call| CallId::new(call.as_str()));
     if arguments.json {
         let mut lines = JsonLines::new(context.out());
-        events.iter().for_each(|event| lines.event(event));
-    } else {
-        let mut view = Live::replayed(context.out());
-        events.iter().for_each(|event| view.event(event));
+        let told = call.map_or_else(|| Ok(events.iter().collect()), |call| of_call(&events, &call))?;
+        told.into_iter().for_each(|event| lines.event(event));
+        return Ok(0);
+    }
+    let mut out = context.out();
+    match call {
+        Some(call) => why(&mut *out, &events, &call)?,
+        None => story(&mut *out, &events, arguments.full, &|session| store.read(session, 1).ok()),
     }
     Ok(0)
 }

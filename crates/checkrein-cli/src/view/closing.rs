@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use checkrein::contract::{Outcome, Settlement, Status};
 use checkrein::session::State;
 
-use super::phrases::printable;
+use super::phrases::{grouped, printable};
 
 /// Prints the table.
 pub(crate) fn closing(out: &mut dyn Write, outcome: &Outcome, state: &State, took: Duration, program: &str) {
@@ -78,16 +78,4 @@ fn next(outcome: &Outcome, state: &State, program: &str) -> Vec<String> {
         }
         Status::Completed | Status::Blocked | Status::Failed => vec![format!("{program} show {session}")],
     }
-}
-
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

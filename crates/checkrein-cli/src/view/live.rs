@@ -1,5 +1,5 @@
 //! A session as it happens: the model's words, one line a call with its decision, diffs, results, and a spinner while
-//! something takes long. `show` prints finished sessions through the same code.
+//! something takes long. What a journal tells afterwards is the business of `story`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,13 +8,14 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use checkrein::Observer;
 use checkrein::contract::{
-    Actor, Answer, Body, CallId, CheckRound, Code, Decision, Effect, EffectWord, Event, Finished, FinishedAs,
-    Presentation, ProposalKind, ProposedCall, SessionOpened, Settlement, TraceStep, Verdict, Winner,
+    Actor, Answer, Body, CallId, CheckRound, Code, Decision, Event, Finished, FinishedAs, Presentation, ProposalKind,
+    ProposedCall, SessionOpened, Settlement, Verdict,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-use super::phrases::{call_in_a_line, printable, time_of};
+use super::phrases::{call_in_a_line, message_of, printable, time_of};
+use super::why::reason;
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
@@ -32,8 +33,6 @@ const DIFF_LINES: usize = 60;
 /// Prints a session.
 pub(crate) struct Live {
     out: Box<dyn Write + Send>,
-    /// The model's text comes in pieces before its event does.
-    streams: bool,
     terminal: bool,
     /// The cursor stands in a line of the model's text.
     in_text: bool,
@@ -46,12 +45,7 @@ pub(crate) struct Live {
 impl Live {
     /// For a session that is running.
     pub(crate) fn new(out: Box<dyn Write + Send>, terminal: bool) -> Self {
-        Self { out, streams: true, terminal, in_text: false, in_reply: false, calls: BTreeMap::new(), spinner: None }
-    }
-
-    /// For one that is read from the journal.
-    pub(crate) fn replayed(out: Box<dyn Write + Send>) -> Self {
-        Self { streams: false, ..Self::new(out, false) }
+        Self { out, terminal, in_text: false, in_reply: false, calls: BTreeMap::new(), spinner: None }
     }
 
     fn line(&mut self, text: &str) {
@@ -90,9 +84,6 @@ impl Live {
             None if opened.confined => self.line(&format!("{DIM}{}{DIM:#}", printable(&opened.confinement))),
             None => self.line(&format!("{YELLOW}note{YELLOW:#}: {}; each is asked about", opened.confinement)),
         }
-        if !self.streams {
-            self.line(&format!("\n{BOLD}{}{BOLD:#}", printable(&opened.prompt)));
-        }
     }
 
     fn decision(&mut self, call: &CallId, tool: &str, decision: &Decision) {
@@ -102,12 +93,12 @@ impl Live {
             Verdict::Ask => (YELLOW, "ask"),
             Verdict::Deny => (RED, "deny"),
         };
-        let why = printable(&why(decision));
+        let why = printable(&reason(decision));
         self.line(&format!("  {BOLD}{}{BOLD:#} {args}  {style}{word}{style:#} {DIM}{why}{DIM:#}", printable(tool)));
     }
 
     fn started(&mut self, call: &CallId) {
-        if !self.terminal || !self.streams {
+        if !self.terminal {
             return;
         }
         let Some((tool, args)) = self.calls.get(call) else { return };
@@ -122,7 +113,7 @@ impl Live {
 
     fn finished(&mut self, finished: &Finished) {
         self.still();
-        let took = if finished.duration_ms >= 100 && self.streams {
+        let took = if finished.duration_ms >= 100 {
             format!("  {DIM}[{:.1} s]{DIM:#}", finished.duration_ms as f64 / 1_000.0)
         } else {
             String::new()
@@ -197,10 +188,7 @@ impl Live {
         }
     }
 
-    fn proposal(&mut self, kind: ProposalKind, text: &str, defect: Option<Code>) {
-        if !self.streams && !text.is_empty() {
-            self.line(&format!("\n{}", printable(text)));
-        }
+    fn proposal(&mut self, kind: ProposalKind, defect: Option<Code>) {
         if self.in_text {
             _ = writeln!(self.out);
             self.in_text = false;
@@ -229,7 +217,7 @@ impl Live {
         self.line(line.trim_end());
     }
 
-    fn approval(&mut self, by: &Actor, at: u64, id: &str, answer: &Answer) {
+    fn approval(&mut self, by: &Actor, id: &str, answer: &Answer) {
         let by = printable(&by.to_string());
         let said = match answer {
             Answer::Approved { expires_at, .. } => {
@@ -239,8 +227,7 @@ impl Live {
             Answer::Revoked { reason } => format!("{RED}takes the yes back{RED:#} {}", printable(reason)),
             Answer::Withdrawn { reason } => format!("{YELLOW}takes the question back{YELLOW:#} {}", printable(reason)),
         };
-        let when = if self.streams { String::new() } else { format!(" {DIM}at {}{DIM:#}", time_of(at)) };
-        self.line(&format!("    {by} {said} {DIM}to {id}{DIM:#}{when}"));
+        self.line(&format!("    {by} {said} {DIM}to {id}{DIM:#}"));
     }
 }
 
@@ -248,9 +235,9 @@ impl Observer for Live {
     fn event(&mut self, event: &Event) {
         match &event.body {
             Body::Session(opened) => self.session(opened),
-            Body::Proposal { kind, text, calls, defect, .. } => {
+            Body::Proposal { kind, calls, defect, .. } => {
                 self.know(calls);
-                self.proposal(*kind, text, *defect);
+                self.proposal(*kind, *defect);
             }
             Body::Check(round) => {
                 self.know(&round.calls);
@@ -268,7 +255,7 @@ impl Observer for Live {
             }
             Body::Decision { call, tool, decision, .. } => self.decision(call, tool, decision),
             Body::Ask(request) => self.line(&format!("    {DIM}asked as {}{DIM:#}", request.id)),
-            Body::Approval { id, answer } => self.approval(&event.by, event.at, id.as_str(), answer),
+            Body::Approval { id, answer } => self.approval(&event.by, id.as_str(), answer),
             Body::AnswerRefused { id, code, reason } => self.line(&format!(
                 "    {} answers, and it does not count: {YELLOW}{code}{YELLOW:#} {} {DIM}to {id}{DIM:#}",
                 printable(&event.by.to_string()),
@@ -297,11 +284,14 @@ impl Observer for Live {
                 self.line(&format!("  {by} set the budget: {budget}"));
             }
             Body::Resumed { .. } => self.line(&format!("{DIM}resumed{DIM:#}")),
+            Body::Recomposed(change) => {
+                let by = if event.by == Actor::Code { String::new() } else { format!(", by {}", event.by) };
+                for change in &change.changes {
+                    self.line(&format!("{DIM}from here on{by}: {}{DIM:#}", printable(change)));
+                }
+            }
             Body::Input { text, .. } => {
                 self.line(&format!("    {} answers: {}", printable(&event.by.to_string()), printable(text)));
-            }
-            Body::Stop(stop) if !self.streams => {
-                self.line(&format!("{BOLD}{}{BOLD:#} {}", stop.status, printable(&stop.reason)));
             }
             Body::Request { .. } | Body::RequestFailed { .. } | Body::Stop(_) | Body::Note(_) => {}
         }
@@ -324,33 +314,4 @@ impl Observer for Live {
             self.line(&format!(" {DIM}[broken off]{DIM:#}"));
         }
     }
-}
-
-/// What decided, in a few words.
-fn why(decision: &Decision) -> String {
-    // Of several effects the one that changes something says more than the one that reads.
-    let telling = |step: &&TraceStep| match step.effect.as_ref().map(Effect::word) {
-        _ if step.winner == Winner::Incidental => 0,
-        Some(EffectWord::Read | EffectWord::Metadata) => 0,
-        Some(_) => 2,
-        None => 1,
-    };
-    let winner = decision.trace.iter().filter(|step| step.decision == decision.verdict).max_by_key(telling);
-    match winner.map(|step| &step.winner) {
-        Some(Winner::Rule(rule)) => format!("{} ({}:{}) {}", rule.rule, short(&rule.file), rule.line, decision.reason),
-        Some(Winner::NoEffect) => "it touches nothing outside the session".to_owned(),
-        Some(_) => decision.reason.clone(),
-        None => decision.code.to_string(),
-    }
-}
-
-fn short(file: &str) -> &str {
-    file.rsplit('/').next().unwrap_or(file)
-}
-
-/// The message inside the one shape of errors.
-fn message_of(text: &str) -> String {
-    let value: Option<Value> = serde_json::from_str(text).ok();
-    let message = value.as_ref().and_then(|value| value.get("message")).and_then(Value::as_str);
-    message.unwrap_or(text).to_owned()
 }

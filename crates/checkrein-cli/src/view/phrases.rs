@@ -67,3 +67,23 @@ pub(crate) fn time_of(ms: u64) -> String {
         None => "?".to_owned(),
     }
 }
+
+/// The message inside the one shape of errors.
+pub(super) fn message_of(text: &str) -> String {
+    let value: Option<Value> = serde_json::from_str(text).ok();
+    let message = value.as_ref().and_then(|value| value.get("message")).and_then(Value::as_str);
+    message.unwrap_or(text).to_owned()
+}
+
+/// A number with its thousands set off.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

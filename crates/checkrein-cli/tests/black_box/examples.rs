@@ -61,7 +61,7 @@ fn refunds_waits_for_a_person_and_pays_once() {
     assert_eq!((over.code, over.out.as_str()), (2, ""));
     assert_eq!(fs::read_to_string(done.workspace().join("refunds.jsonl")).unwrap().lines().count(), 1);
     let all = desk.run(["show", &paused.session()]);
-    assert!(all.out.contains("person:dana says yes"), "{}", all.out);
+    assert!(all.out.contains("dana       says yes"), "{}", all.out);
     assert_eq!(desk.run(["journal", "verify"]).code, 0);
 }
 

@@ -76,7 +76,7 @@ fn a_spent_budget_is_raised_by_a_person() {
     assert_eq!((lines.ended.code, lines.status()), (0, "completed"), "{}", lines.outcome());
     assert_eq!(lines.outcome()["tool_runs"]["glob"], 2, "one before, and one after");
     let shown = desk.run(["show", &session]);
-    assert!(shown.out.contains("person:kim set the budget: 9 steps"), "{}", shown.out);
+    assert!(shown.out.contains("kim        sets the budget to 9 steps"), "{}", shown.out);
     assert_snapshot!(desk.steady(&format!("{}{}{}", spent.out, without.err, small.err)));
     let verified = desk.run(["journal", "verify"]);
     assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);

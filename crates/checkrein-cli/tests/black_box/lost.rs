@@ -55,7 +55,7 @@ fn a_lost_call_waits_for_a_person() {
     let done = desk.run(words);
     assert!(done.code == 0 && done.out.contains("Paid, receipt 7."), "{}{}", done.out, done.err);
     let shown = desk.run(["show", &session]);
-    assert!(shown.out.contains("person:dana says: pay took effect c1-1 receipt 7"), "{}", shown.out);
+    assert!(shown.out.contains("dana       says of c1-1: done: receipt 7"), "{}", shown.out);
     assert_eq!(desk.run(["journal", "verify", &session]).code, 0);
 }
 

@@ -191,5 +191,5 @@ fn the_operator_sees_what_is_behind_a_failure() {
     assert!(cause.contains("the interpreter of ") && cause.contains("is missing"), "{cause}");
     assert!(!lines.result(0).contains("interpreter"), "{}", lines.result(0));
     let shown = desk.run(["show", &lines.session()]);
-    assert!(shown.out.contains("SANDBOX_UNAVAILABLE") && shown.out.contains("is missing"), "{}", shown.out);
+    assert!(shown.out.contains("SANDBOX_UNAVAILABLE") && shown.out.contains("missing\n"), "{}", shown.out);
 }

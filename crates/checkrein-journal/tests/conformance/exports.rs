@@ -1,7 +1,7 @@
 //! Exported lines: complete, verifiable without the store, and no change to them goes unnoticed.
 
 use checkrein_contract::{CallId, Digest, Event, HookNote, SessionId};
-use checkrein_journal::{ChainFault, ChainProblem, Head, MemoryStore, export_lines, verify_export};
+use checkrein_journal::{ChainFault, ChainProblem, Head, MemoryStore, export_lines, read_export, verify_export};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ fn a_line_is_the_whole_event_with_its_hash() {
     }
     let report = verify_export(&lines, Some(&head)).unwrap();
     assert_eq!((report.head, report.payloads, report.missing.len()), (head, 2, 0));
+    assert_eq!(read_export(&lines).unwrap(), events);
 }
 
 /// Shows R168: what was written by this version must verify for ever, so neither the line nor the hash may change.

@@ -127,6 +127,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         harness: "0.1.0".to_owned(),
         task: "refunds".to_owned(),
         parent: None,
+        forked: None,
         folder: Some(world.folder.to_owned()),
         prompt: "Refund order o-1.".to_owned(),
         system: "You work in a harness.".to_owned(),

@@ -2,6 +2,7 @@
 
 mod kept;
 mod ledger;
+mod recompose;
 mod support;
 
 use checkrein_contract::{

@@ -50,6 +50,7 @@ pub(crate) fn opened() -> SessionOpened {
         harness: "0".to_owned(),
         task: "words".to_owned(),
         parent: None,
+        forked: None,
         folder: None,
         prompt: "Do it.".to_owned(),
         system: String::new(),

@@ -87,18 +87,27 @@ impl Session {
     }
 
     fn pause(&mut self, requests: &[ApprovalRequest]) -> Result<(), HarnessError> {
-        let tools: Vec<_> = requests.iter().map(|request| format!("`{}`", request.tool)).collect();
-        let mut reason = format!("a person's yes is needed for {}", tools.join(" and "));
-        let mut who: Vec<String> = requests.iter().flat_map(|request| request.approvers.words()).collect();
-        who.dedup();
-        if !who.is_empty() {
-            reason.push_str(&format!(" (who may: {})", who.join("; ")));
-        }
-        self.stop(Stop { status: Status::NeedsApproval, code: Code::NeedsApproval, reason, limit: None })
+        self.stop(pause(requests.iter()))
     }
 }
 
-fn approval_id(session: &checkrein_contract::SessionId, call: &CallId, seq: u64) -> ApprovalId {
+/// The stop of a session that waits for answers to these requests.
+pub(crate) fn pause<'a>(requests: impl Iterator<Item = &'a ApprovalRequest>) -> Stop {
+    let (mut tools, mut who): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for request in requests {
+        tools.push(format!("`{}`", request.tool));
+        who.extend(request.approvers.words());
+    }
+    let mut reason = format!("a person's yes is needed for {}", tools.join(" and "));
+    who.dedup();
+    if !who.is_empty() {
+        reason.push_str(&format!(" (who may: {})", who.join("; ")));
+    }
+    Stop { status: Status::NeedsApproval, code: Code::NeedsApproval, reason, limit: None }
+}
+
+/// The name of the request that the event of this number raises.
+pub(crate) fn approval_id(session: &checkrein_contract::SessionId, call: &CallId, seq: u64) -> ApprovalId {
     let digest = Digest::of(format!("{session}/{call}/{seq}").as_bytes());
     ApprovalId::new(format!("a-{}", digest.as_str().get(..10).unwrap_or_default()))
 }

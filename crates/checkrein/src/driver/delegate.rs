@@ -18,11 +18,12 @@ use checkrein_session::tools::{Access, Delegation, session_tools};
 use super::Session;
 use super::narrowing::narrowing;
 use crate::HarnessError;
+use crate::composition::inherited;
 use crate::defaults::INSTRUCTIONS;
 use crate::log::SessionLog;
 use crate::machine::Held;
 use crate::observer::Unobserved;
-use crate::setup::{Parts, context_of, load_policy, session_of};
+use crate::setup::{Parts, checker, context_of, load_policy, policy_of, session_of};
 
 /// What a sub-session is told besides.
 const PART: &str = "\nThis is a part of a larger task. Your answer goes to the session that gave it to you, which sees \
@@ -33,9 +34,10 @@ pub(crate) fn of(provider: &Arc<dyn Provider>, number: u32) -> Arc<dyn Provider>
     provider.delegate(number).unwrap_or_else(|| Arc::clone(provider))
 }
 
-/// The registry with only these tools on offer.
+/// The registry with only these tools on offer, and what the harness checks with.
 pub(crate) fn scoped(registry: &Registry, tools: &[ToolSpec]) -> Registry {
-    registry.scoped(|name| tools.iter().any(|tool| tool.name == name))
+    let checker = checker();
+    registry.scoped(|name| name == checker || tools.iter().any(|tool| tool.name == name))
 }
 
 /// How a sub-session came out.
@@ -108,6 +110,7 @@ impl Session {
                 call: call.id.clone(),
                 number: state.delegated() + 1,
             }),
+            forked: None,
             task: format!("{}, of {}", parent.task, parent.session),
             prompt: delegation.prompt.clone(),
             system: format!("{INSTRUCTIONS}{PART}"),
@@ -128,10 +131,16 @@ impl Session {
 
     fn take_up(&mut self, session: SessionId, opened: &SessionOpened) -> Result<Self, HarnessError> {
         let taken = self.machine.take(&self.home, &session)?;
-        let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
+        let change = inherited(opened, self.log.state.opened())?;
+        let mut opened = opened.clone();
+        change.iter().for_each(|change| opened.recompose(change));
+        let policy = policy_of(&opened)?;
         let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
         let redactor = self.gate.redactor.clone();
-        let log = SessionLog::resume(store, clock, Box::new(Unobserved), session, redactor, None)?;
+        let mut log = SessionLog::resume(store, clock, Box::new(Unobserved), session, redactor, None)?;
+        if let Some(change) = change {
+            log.record(Actor::Code, Body::Recomposed(Box::new(change)))?;
+        }
         self.child(log, policy, taken)
     }
 

@@ -72,18 +72,11 @@ impl Session {
         let mut order: Vec<Step> = Vec::with_capacity(outcomes.len());
         let mut admitted = Vec::new();
         for outcome in outcomes {
-            let unattended = self.log.state.opened().on_ask == OnAsk::Deny;
+            let nobody = self.log.state.opened().on_ask == OnAsk::Deny;
             let step = match outcome {
                 Err(refused) => Step::Refused(refused),
-                Ok(judged) if judged.decision().verdict == Verdict::Ask && unattended => {
-                    let reason = judged.decision().reason.clone();
-                    let message = format!("it needs a person's yes ({reason}), and nobody may be asked");
-                    Step::Refused(refusal_of(
-                        judged.call().id.clone(),
-                        &judged.call().tool,
-                        Code::DeniedUnattended,
-                        message,
-                    ))
+                Ok(judged) if judged.decision().verdict == Verdict::Ask && nobody => {
+                    Step::Refused(unattended(&judged.call().id, &judged.call().tool, judged.decision()))
                 }
                 Ok(judged) => {
                     let call = judged.call().id.clone();
@@ -188,6 +181,12 @@ async fn run_one(
 ) -> Finished {
     let context = snapshot.run_context(gate, spill, cancel);
     gate.run(started, &snapshot.scene(), context).await
+}
+
+/// The refusal of a call that would need a yes where nobody may be asked.
+pub(crate) fn unattended(call: &CallId, tool: &str, decision: &Decision) -> Refused {
+    let message = format!("it needs a person's yes ({}), and nobody may be asked", decision.reason);
+    refusal_of(call.clone(), tool, Code::DeniedUnattended, message)
 }
 
 fn refusal(call: &ProposedCall, code: Code, message: &str) -> Refused {

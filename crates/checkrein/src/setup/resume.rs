@@ -3,16 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use checkrein_contract::{Actor, Body, Budget, NewLimit, SessionId, SessionOpened, Status, ToolSpec};
-use checkrein_gate::Recorder;
+use checkrein_contract::{
+    Actor, Body, Budget, Layer, NewLimit, PolicySource, Recomposed, SessionId, SessionOpened, Status,
+};
+use checkrein_gate::{Recorder, Registry};
 use checkrein_session::State;
 
-use super::{Front, Harness, Parts, context_of, load_policy, money_can_be_held, session_of};
+use super::{Front, Harness, Parts, context_of, money_can_be_held, policy_of, session_of, system};
 use crate::HarnessError;
+use crate::composition::{Comparison, Counts, Difference, Now, compare};
 use crate::driver::{Session, delegate};
 use crate::log::SessionLog;
-use crate::secrets::redactor_of;
-use crate::task::{from_folder, from_words};
+use crate::policies::DEFAULT_FILE;
+use crate::secrets::without_secrets;
+use crate::task::{Task, from_folder, from_words, read};
 
 /// What a person says when a session is taken up again.
 #[derive(Clone, Debug, Default)]
@@ -23,48 +27,51 @@ pub struct ResumeOptions {
     pub answer: Option<String>,
     /// Other limits.
     pub limits: Vec<NewLimit>,
+    /// Everything that is not what it was may count from here on: tools, instructions, looser rules.
+    pub accept_changes: bool,
 }
 
 impl Harness {
-    /// Takes a session up again from its journal.
+    /// Takes a session up again from its journal. It goes on as it began, except that what is stricter now counts at once
+    /// (see [`Counts`]); what counts is recorded.
     ///
     /// # Errors
-    /// [`HarnessError::Over`] when it has ended for good, [`HarnessError::Spent`] when a limit ended it and still would;
-    /// others when what it needs is gone or changed.
+    /// [`HarnessError::Over`] when it has ended for good, [`HarnessError::Spent`] when a limit ended it and still would,
+    /// [`HarnessError::Recomposed`] when it can not go on as it began; others when what it needs is gone.
     pub fn resume(&self, session: &SessionId, options: &ResumeOptions, front: Front) -> Result<Session, HarnessError> {
         let machine = self.machine();
         let taken = machine.take(&self.home, session)?;
         let events = self.store.read(session, 1)?;
         let state = State::fold(&events)?;
-        let opened = state.opened().clone();
+        let mut opened = state.opened().clone();
         let person = Actor::Person(options.person.clone());
         let budget = larger(&state, &options.limits)?.map(|budget| (person.clone(), budget));
+        let task = task_of(&opened)?;
+        let registry = self.registry(&task)?;
+        let compared = self.compared(&opened, &task, &registry)?;
+        let change = counted(session, compared, options)?;
+        if let Some((_, change)) = &change {
+            opened.recompose(change);
+        }
+        // What is new is not on offer until somebody said so.
+        let registry = delegate::scoped(&registry, &opened.tools);
         let folder = opened.folder.clone().map(PathBuf::from);
-        let task = match &folder {
-            Some(folder) => from_folder(folder)?,
-            None => from_words(&opened.prompt, Path::new(&opened.place.root))?,
-        };
-        let mut registry = self.registry(&task)?;
-        if opened.parent.is_some() {
-            registry = delegate::scoped(&registry, &opened.tools);
-        }
-        let changed: Vec<_> = changed_tools(&opened, &registry.specs());
-        if !changed.is_empty() {
-            let message =
-                format!("the tools of this session changed since it began: {}; start anew", changed.join(", "));
-            return Err(HarnessError::Task(message));
-        }
         let provider = self.provider(&opened.model, folder.as_deref().unwrap_or(&self.folder))?;
         let provider =
             opened.parent.as_ref().map_or(Arc::clone(&provider), |parent| delegate::of(&provider, parent.number));
-        let policy = load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)?;
+        let policy = policy_of(&opened)?;
         let context = context_of(&opened)?;
         let clock = machine.clock(provider.virtual_time());
         let (store, observer) = (Arc::clone(&self.store), front.observer);
-        let environment = self.environment(&task)?;
-        let redactor = redactor_of(&environment)?;
+        let (redactor, sandbox) = self.around(&task, opened.unconfined_by.is_some())?;
+        if change.is_some() {
+            without_secrets(&opened, &redactor)?;
+        }
         let mut log =
             SessionLog::resume(store, Arc::clone(&clock), observer, session.clone(), redactor.clone(), budget)?;
+        if let Some((by, change)) = change {
+            log.record(by, Body::Recomposed(Box::new(change)))?;
+        }
         if let Some(text) = &options.answer {
             let Some(call) = log.state.waiting_for_input() else {
                 return Err(HarnessError::Task("this session waits for no answer".to_owned()));
@@ -72,7 +79,6 @@ impl Harness {
             let text = checkrein_gate::redact_text(text).into_owned();
             log.record(person, Body::Input { call: Some(call), text })?;
         }
-        let sandbox = self.sandbox(environment, opened.unconfined_by.is_some());
         Ok(session_of(Parts {
             home: self.home.clone(),
             machine,
@@ -89,6 +95,72 @@ impl Harness {
             taken,
             asker: front.asker,
         }))
+    }
+
+    /// What is not what it was in a session, if it were taken up now.
+    ///
+    /// # Errors
+    /// [`HarnessError`] when its journal or what it is made of can not be read.
+    pub fn differences(&self, session: &SessionId) -> Result<Vec<Difference>, HarnessError> {
+        let state = State::fold(&self.store.read(session, 1)?)?;
+        let over = |status: Status| !status.can_resume() && status != Status::BudgetExhausted;
+        if state.stop().is_some_and(|stop| over(stop.status)) {
+            return Ok(Vec::new());
+        }
+        let task = task_of(state.opened())?;
+        let registry = self.registry(&task)?;
+        Ok(self.compared(state.opened(), &task, &registry)?.differences)
+    }
+
+    fn compared(&self, opened: &SessionOpened, task: &Task, registry: &Registry) -> Result<Comparison, HarnessError> {
+        let now = Now {
+            tools: registry.specs(),
+            skills: task.skills.clone(),
+            system: system(task),
+            policy: self.policies.with_task(&self.own_policy(opened, task), 0),
+        };
+        compare(opened, &now)
+    }
+
+    /// The policy of the project as it is now: the one that a person named with `--policy`, or the task's.
+    fn own_policy(&self, opened: &SessionOpened, task: &Task) -> Vec<PolicySource> {
+        let of_task = |source: &PolicySource| task.policy.iter().any(|own| own.file == source.file);
+        let recorded = opened.policy.iter().filter(|source| source.layer == Layer::Project);
+        let mut named: Vec<PolicySource> = Vec::new();
+        for source in recorded.filter(|source| !of_task(source) && source.file != DEFAULT_FILE) {
+            if named.iter().any(|known| known.file == source.file) {
+                continue;
+            }
+            // Where it can not be found any more, its rules are those that were recorded.
+            let text = read(&self.folder.join(&source.file)).unwrap_or_else(|_| source.text.clone());
+            named.push(PolicySource { text, ..source.clone() });
+        }
+        if named.is_empty() { task.policy.clone() } else { named }
+    }
+}
+
+/// What changes, and on whose word.
+fn counted(
+    session: &SessionId,
+    compared: Comparison,
+    options: &ResumeOptions,
+) -> Result<Option<(Actor, Recomposed)>, HarnessError> {
+    match compared.accepted {
+        Some(change) if options.accept_changes => return Ok(Some((Actor::Person(options.person.clone()), change))),
+        Some(_) if compared.differences.iter().any(|one| one.counts == Counts::Blocks) => {
+            let differences = compared.differences.into_iter().map(|one| one.what).collect();
+            return Err(HarnessError::Recomposed { session: session.to_string(), differences });
+        }
+        _ => {}
+    }
+    Ok(compared.at_once.map(|change| (Actor::Code, change)))
+}
+
+/// The task of a session, as it is now.
+fn task_of(opened: &SessionOpened) -> Result<Task, HarnessError> {
+    match &opened.folder {
+        Some(folder) => from_folder(Path::new(folder)),
+        None => from_words(&opened.prompt, Path::new(&opened.place.root)),
     }
 }
 
@@ -107,13 +179,4 @@ fn larger(state: &State, limits: &[NewLimit]) -> Result<Option<Budget>, HarnessE
         }
     }
     Ok((!limits.is_empty()).then_some(budget))
-}
-
-fn changed_tools(opened: &SessionOpened, now: &[ToolSpec]) -> Vec<String> {
-    let before = &opened.tools;
-    let mut changed: Vec<String> =
-        before.iter().filter(|spec| !now.contains(spec)).map(|spec| format!("`{}`", spec.name)).collect();
-    let added = now.iter().filter(|spec| !before.iter().any(|old| old.name == spec.name));
-    changed.extend(added.map(|spec| format!("`{}` (new)", spec.name)));
-    changed
 }

@@ -3,7 +3,7 @@
 //! The sub-session was asked for by a call of that session and runs under its policy, with what only tightens behind it. What
 //! the session counts as used is what the sub-session had used at one of its stops.
 
-use checkrein_contract::{Body, CallId, Event, Parent, SessionChange, SessionId, SessionOpened, Spend};
+use checkrein_contract::{Body, CallId, Event, Parent, PolicySource, SessionChange, SessionId, SessionOpened, Spend};
 use checkrein_session::State;
 
 use super::{Journal, Problem};
@@ -15,7 +15,7 @@ pub(super) fn check(journal: &Journal<'_>) -> Result<(), Problem> {
     for event in journal.events {
         let Body::Finished(finished) = &event.body else { continue };
         if let Some(SessionChange::Delegated { session, spend }) = &finished.change {
-            let agrees = taken(journal, &finished.call, session, spend);
+            let agrees = taken(journal, event.seq, &finished.call, session, spend);
             agrees.map_err(|problem| Problem::at(event, problem))?;
         }
     }
@@ -33,7 +33,7 @@ fn given(journal: &Journal<'_>, parent: &Parent) -> Result<(), String> {
     if !asked {
         return Err(format!("it names {} of {}, and there is no such call", parent.call, parent.session));
     }
-    if !journal.opened.policy.starts_with(&its.policy) {
+    if !policies(its, &events).any(|policy| journal.opened.policy.starts_with(&policy)) {
         return Err(format!("it does not run under the policy of {}, which gave it its part", parent.session));
     }
     if journal.opened.identity != its.identity {
@@ -43,10 +43,12 @@ fn given(journal: &Journal<'_>, parent: &Parent) -> Result<(), String> {
 }
 
 /// What came of the part that this session gave away, by the other's journal.
-fn taken(journal: &Journal<'_>, call: &CallId, session: &SessionId, spend: &Spend) -> Result<(), String> {
+fn taken(journal: &Journal<'_>, seq: u64, call: &CallId, session: &SessionId, spend: &Spend) -> Result<(), String> {
     let Some(events) = (journal.others)(session) else { return Ok(()) };
     let parent = opened(&events).and_then(|opened| opened.parent.as_ref());
-    if !parent.is_some_and(|parent| parent.session == journal.opened.session && parent.call == *call) {
+    // Of a fork's first events, the session that it was forked from gave the part.
+    let giver = journal.opened.session_at(seq);
+    if !parent.is_some_and(|parent| parent.session == *giver && parent.call == *call) {
         return Err(format!("{session} does not say that {call} of this session gave it its part"));
     }
     let Some((first, rest)) = events.split_first() else { return Ok(()) };
@@ -59,6 +61,15 @@ fn taken(journal: &Journal<'_>, call: &CallId, session: &SessionId, spend: &Spen
         }
     }
     Err(format!("what it counts as used by {session} is not what that session used at any of its stops"))
+}
+
+/// The policies that were in force in a session, one after the other.
+fn policies(opened: &SessionOpened, events: &[Event]) -> impl Iterator<Item = Vec<PolicySource>> {
+    let changes = events.iter().filter_map(|event| match &event.body {
+        Body::Recomposed(change) => change.policy.clone(),
+        _ => None,
+    });
+    std::iter::once(opened.policy.clone()).chain(changes)
 }
 
 fn opened(events: &[Event]) -> Option<&SessionOpened> {

@@ -5,6 +5,7 @@ use checkrein_contract::{Body, Digest, Event, SessionChange};
 use checkrein_session::State;
 
 use super::{Journal, Problem};
+use crate::setup::context_of;
 
 /// I4.
 pub(super) fn check_requests(journal: &Journal<'_>) -> Result<(), Problem> {
@@ -32,15 +33,12 @@ pub(super) fn check_prefixes(journal: &Journal<'_>) -> Result<(), Problem> {
 }
 
 /// Folds the events and builds every request again. The last argument of `look` tells whether an event since the request
-/// before explains another beginning (a skill, a trim, a raised budget).
+/// before explains another beginning (a skill, a trim, a raised budget, a change of what is in force).
 fn walk(
     journal: &Journal<'_>,
     mut look: impl FnMut(&Event, &Digest, &checkrein_session::Plan, bool) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let opened = journal.opened;
-    let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
-    let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
-    let context = checkrein_context::policy(name, &numbers)
+    let context = context_of(journal.opened)
         .map_err(|error| Problem { seq: 1, problem: format!("the context policy can not be made: {error}") })?;
     let mut state: Option<State> = None;
     let mut changed = false;
@@ -57,7 +55,7 @@ fn walk(
                 changed = false;
             }
             // After the last request of a spent budget, which had no tools, they are there again.
-            Body::Trim { .. } | Body::Budget { .. } => changed = true,
+            Body::Trim { .. } | Body::Budget { .. } | Body::Recomposed(_) => changed = true,
             Body::Finished(finished) => {
                 changed |= matches!(finished.change, Some(SessionChange::SkillLoaded { .. }));
             }

@@ -1,7 +1,7 @@
 //! I6: what was spent never exceeds a budget by more than the one reserved attempt. What a request reserves, its estimated
 //! input and the ceiling of its reply, has to fit into what is left when it is sent.
 
-use checkrein_contract::{Body, SessionOpened, Usage};
+use checkrein_contract::{Body, Usage};
 use checkrein_session::State;
 
 use super::{Journal, Problem};
@@ -17,14 +17,14 @@ pub(super) fn check(journal: &Journal<'_>) -> Result<(), Problem> {
         if let Body::Request { last: None, estimate, max_output, .. } = &event.body {
             let reserved =
                 Usage { input: *estimate, output: u64::from(*max_output), estimated: true, ..Usage::default() };
-            fits(state, journal.opened, reserved).map_err(|problem| Problem::at(event, problem))?;
+            fits(state, reserved).map_err(|problem| Problem::at(event, problem))?;
         }
         state.apply(event).map_err(failed)?;
     }
     Ok(())
 }
 
-fn fits(state: &State, opened: &SessionOpened, reserved: Usage) -> Result<(), String> {
+fn fits(state: &State, reserved: Usage) -> Result<(), String> {
     let (spend, budget) = (state.spend(), state.budget());
     if spend.steps >= budget.steps {
         return Err(format!("a request after {} steps of {}", spend.steps, budget.steps));
@@ -33,7 +33,7 @@ fn fits(state: &State, opened: &SessionOpened, reserved: Usage) -> Result<(), St
     if spend.usage.total().saturating_add(tokens) > budget.tokens {
         return Err(format!("a request of {tokens} tokens after {} of {}", spend.usage.total(), budget.tokens));
     }
-    let cost = opened.price().map_or(u64::MAX, |price| price.of(reserved));
+    let cost = state.opened().price().map_or(u64::MAX, |price| price.of(reserved));
     match state.nano_usd_left() {
         Some(left) if cost > left => Err(format!("a request of {cost} billionths of a dollar, with {left} left")),
         _ => Ok(()),

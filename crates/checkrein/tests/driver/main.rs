@@ -12,3 +12,4 @@ mod invariants;
 mod messages;
 mod old;
 mod recovery;
+mod replay;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use checkrein::contract::{Effect, Facts, Finding, PolicySource, Question, Remotes, TraceStep, Verdict, Winner};
+use checkrein::contract::{PolicySource, Verdict, Winner};
 use checkrein::policy::explain::needed;
 use checkrein::policy::fixtures::FixtureContext;
 use checkrein::{CheckedCall, HarnessError, check_call, models, policy_for};
@@ -13,14 +13,14 @@ use super::super::{block_on, usage};
 use super::{read, source};
 use crate::arguments::PolicyCheck;
 use crate::context::Context;
-use crate::view::printable;
+use crate::view::{by, printable, trace, what};
 
 pub(super) fn check(arguments: &PolicyCheck, context: &Context) -> Result<u8, HarnessError> {
     told(arguments, context, print)
 }
 
 pub(super) fn explain(arguments: &PolicyCheck, context: &Context) -> Result<u8, HarnessError> {
-    told(arguments, context, print_all)
+    told(arguments, context, |out, checked| trace(out, &checked.decision, &checked.facts))
 }
 
 fn told(
@@ -106,130 +106,5 @@ fn print(out: &mut dyn Write, checked: &CheckedCall) {
     _ = writeln!(out, "{}  {}", decision.verdict, printable(&decision.reason));
     for step in &decision.trace {
         _ = writeln!(out, "  {:<6} {}  {}", step.decision.as_str(), printable(&what(step)), by(step));
-    }
-}
-
-fn what(step: &TraceStep) -> String {
-    step.effect.as_ref().map(phrase).unwrap_or_default()
-}
-
-fn by(step: &TraceStep) -> String {
-    match &step.winner {
-        Winner::Rule(rule) => format!("{} ({}:{})", rule.rule, rule.file, rule.line),
-        Winner::Default => "no rule".to_owned(),
-        Winner::NotUnderstood => "not known before it runs".to_owned(),
-        Winner::RestsOn { .. } => "what the rule rests on does not hold".to_owned(),
-        Winner::Incidental => "kept in a place of its own".to_owned(),
-        Winner::Own => "named by its settings: goes with the program".to_owned(),
-        Winner::NoEffect => "nothing outside the session".to_owned(),
-        Winner::Hook { name } | Winner::Guard { name } => name.clone(),
-        Winner::Unconfined => "unconfined".to_owned(),
-    }
-}
-
-/// Everything: each effect with its rules, what was found out, what would have to change.
-fn print_all(out: &mut dyn Write, checked: &CheckedCall) {
-    let decision = &checked.decision;
-    _ = writeln!(out, "{}  {}", decision.verdict, printable(&decision.reason));
-    let mut part = None;
-    for step in &decision.trace {
-        if part != Some(step.part) {
-            part = Some(step.part);
-            _ = writeln!(out, "\ncommand {}", step.part + 1);
-        }
-        _ = writeln!(out, "  {:<6} {}", step.decision.as_str(), printable(&what(step)));
-        _ = writeln!(out, "         by {}", by(step));
-        for also in &step.also {
-            let layer = also.layer.as_str();
-            _ = writeln!(out, "         also {} ({}:{}, {layer})", also.rule, also.file, also.line);
-        }
-        for detail in details(step) {
-            _ = writeln!(out, "         {}", printable(&detail));
-        }
-        if let Some(needed) = needed(step) {
-            let mut lines = needed.lines();
-            _ = writeln!(out, "         to be allowed: {}", printable(lines.next().unwrap_or_default()));
-            for line in lines {
-                _ = writeln!(out, "         {}", printable(line));
-            }
-        }
-    }
-    let facts = shown_facts(&checked.facts);
-    if !facts.is_empty() {
-        _ = writeln!(out, "\nfound out");
-        for fact in facts {
-            _ = writeln!(out, "  {}", printable(&fact));
-        }
-    }
-}
-
-/// What is known of a program besides its words.
-fn details(step: &TraceStep) -> Vec<String> {
-    let Some(Effect::Run(run)) = &step.effect else { return Vec::new() };
-    let mut details = Vec::new();
-    if !run.words.is_empty() {
-        details.push(format!("in the words of its model: {}", run.words.join(" ")));
-    } else if !run.modelled {
-        details.push("no model says what it does".to_owned());
-    }
-    if !run.deeds.is_empty() {
-        let deeds: Vec<&str> = run.deeds.iter().map(|deed| deed.as_str()).collect();
-        details.push(format!("does: {}", deeds.join(", ")));
-    }
-    if !run.env.is_empty() {
-        details.push(format!("with {}", run.env.join(" ")));
-    }
-    details
-}
-
-const UNKNOWN: &str = "could not be found out";
-
-/// The answers that say more than the question, for people.
-fn shown_facts(facts: &Facts) -> Vec<String> {
-    let shown = facts.iter().filter_map(|(question, answer)| {
-        let answer = match answer {
-            None => UNKNOWN.to_owned(),
-            Some(Finding::Text(text)) => text.clone(),
-            Some(Finding::List(list)) if list.is_empty() => return None,
-            Some(Finding::List(list)) if list.len() > 5 => {
-                format!("{} and {} more", list.iter().take(5).cloned().collect::<Vec<_>>().join(", "), list.len() - 5)
-            }
-            Some(Finding::List(list)) => list.join(", "),
-        };
-        Some(match question {
-            Question::RealPath { path } if *path == answer => return None,
-            Question::RealPath { path } => format!("{path} is really {answer}"),
-            Question::Kind { path } => format!("{path}: {answer}"),
-            Question::Matches { pattern } => format!("{pattern} matches {answer}"),
-            Question::Holds { tree, .. } => format!("{} holds {answer}", tree.root),
-            Question::CaseFolding { .. } if answer == "exact" => return None,
-            Question::CaseFolding { path } => format!("{path} {answer} case"),
-            Question::Addresses { host } => format!("{host} is at {answer}"),
-            Question::GitHelpers { folder } => format!("the repository at {folder} starts {answer}"),
-            Question::GitFolder { .. } if answer == UNKNOWN => return None,
-            Question::GitFolder { folder } => format!("the repository at {folder} is kept in {answer}"),
-            Question::GitRemotes { folder, which: Remotes::Named(name), .. } => {
-                format!("{name} of the repository at {folder} leads to {answer}")
-            }
-            Question::GitRemotes { folder, .. } => format!("remotes of the repository at {folder} lead to {answer}"),
-            Question::Changed { path } => format!("{path}: {answer} since the session began"),
-            Question::Digest { path } => format!("{path} has the digest {answer}"),
-            Question::Definition { server, tool } => format!("{tool} of {server}: {answer}"),
-        })
-    });
-    shown.collect()
-}
-
-fn phrase(effect: &Effect) -> String {
-    match effect {
-        Effect::Run(run) => format!("run {}", run.argv.join(" ")),
-        Effect::Connect(to) if to.host.is_empty() => "connect to an address that can be read in two ways".to_owned(),
-        Effect::Connect(to) => format!("connect {}:{}", to.host, to.port),
-        Effect::Tool { tool, args, .. } => format!("tool {tool} {args}"),
-        Effect::Unknown { what } => what.clone(),
-        Effect::ReadTree(tree) => format!("read everything below {}", tree.root),
-        Effect::List { path, .. } => format!("look at {path}"),
-        Effect::Delete { path, recursive: true, .. } => format!("delete {path} and all below"),
-        other => format!("{} {}", other.word().as_str(), other.path().unwrap_or_default()),
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &PolicyDiff, context: &Context) -> Result<u8, Harne
 }
 
 /// A recorded call in a line.
-pub(super) fn name(call: &PastCall) -> String {
+pub(in super::super) fn name(call: &PastCall) -> String {
     format!("{} {}  {} {}", call.session, call.call, call.tool, call_in_a_line(&call.args))
 }
 
@@ -110,8 +110,8 @@ fn print(out: &mut dyn Write, found: &[Difference], all: &Compared) {
         let calls = if one.calls.len() == 1 { "1 call".to_owned() } else { format!("{} calls", one.calls.len()) };
         let sign = if one.loosens() { "LOOSER" } else { "stricter" };
         _ = writeln!(out, "{sign}  {} -> {}  {calls}", one.from, one.to);
-        _ = writeln!(out, "  before  {}", by(one.old.as_ref()));
-        _ = writeln!(out, "  after   {}", by(one.new.as_ref()));
+        _ = writeln!(out, "  before  {}", of_rule(one.old.as_ref()));
+        _ = writeln!(out, "  after   {}", of_rule(one.new.as_ref()));
         for name in one.calls.iter().take(SHOWN).filter_map(|call| all.names.get(*call)) {
             _ = writeln!(out, "    {}", printable(name));
         }
@@ -128,7 +128,8 @@ fn print(out: &mut dyn Write, found: &[Difference], all: &Compared) {
     _ = writeln!(out, "{changed} of {total} recorded decisions change: {looser} looser, {stricter} stricter");
 }
 
-fn by(rule: Option<&RuleRef>) -> String {
+/// A rule and where it stands, or that there is none.
+pub(in super::super) fn of_rule(rule: Option<&RuleRef>) -> String {
     rule.map_or_else(|| "no rule".to_owned(), |rule| format!("{} ({}:{})", rule.rule, rule.file, rule.line))
 }
 
