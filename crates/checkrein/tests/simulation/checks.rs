@@ -69,7 +69,8 @@ pub(crate) fn live_state(world: &World, session: &SessionId, live: &str) {
 
 /// At the end of a life.
 pub(crate) fn at_the_end(world: &World) {
-    for (key, times) in world.inner().effects.clone() {
+    let effects = world.inner().effects.clone();
+    for (key, times) in effects {
         if times > 1 {
             world.violation(format!("the effect of the call with the key {} took place {times} times", &key[..8]));
         }

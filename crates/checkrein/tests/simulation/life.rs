@@ -166,8 +166,12 @@ fn next(world: &World, root: Option<&SessionId>, cancelled: &mut u32, raised: &m
         Status::BudgetExhausted => {
             *raised = true;
             world.mark("people/raise-a-budget");
-            options.limits =
-                vec![NewLimit::Steps(60), NewLimit::Calls(200), NewLimit::Tokens(1_000_000), NewLimit::Seconds(7_200)];
+            options.limits = vec![
+                NewLimit::Steps(60),
+                NewLimit::Calls(200),
+                NewLimit::Tokens(1_000_000),
+                NewLimit::Seconds(10_000_000),
+            ];
             if state.budget().usd.is_some() {
                 options.limits.push(NewLimit::Usd(50.0));
             }
