@@ -217,6 +217,8 @@ fn sessions_hold_under_faults() {
     let mut figures = many(0..200, |figures, seed| _ = figures.live(seed, &drawn(seed)));
     figures.join(many(6..7, |figures, seed| figures.every_fault(seed)));
     figures.reach("people/revokes-meanwhile", "people/approves", Op::Append, Kind::Rival);
+    figures.reach("program/cancel", "call/append", Op::Program, Kind::Cancel);
+    figures.reach("program/crash-after", "call/append", Op::Program, Kind::CrashAfter);
     figures.reach("people/answer-a-part", "call/delegates", Op::Tool, Kind::CrashAfter);
     figures.print(begin.elapsed().as_secs_f64());
     figures.judge();
