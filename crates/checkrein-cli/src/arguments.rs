@@ -260,7 +260,7 @@ pub(crate) enum Approvals {
     Approve(Approve),
     /// Say no
     Deny(Deny),
-    /// Take a yes back, and the rules that were remembered with it
+    /// Take a yes back
     Revoke(Deny),
     /// Take a question back: nobody is to answer it any more
     Withdraw(Deny),

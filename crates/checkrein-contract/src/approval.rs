@@ -59,10 +59,6 @@ pub enum Answer {
         expires_at: u64,
         /// How often it may be used.
         uses: u32,
-        /// Rules (TOML) that the person added to this session with it, so that the like of it is not asked about again. They
-        /// hold until the yes is taken back, used or not.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        remember: Option<String>,
     },
     /// No.
     Denied {

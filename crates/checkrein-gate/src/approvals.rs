@@ -55,14 +55,6 @@ impl RecordedApproval {
         }
     }
 
-    /// The rules that a person added to the session with their yes, while it stands.
-    pub fn remembered(&self) -> Option<&str> {
-        match &self.answer {
-            Some(Answer::Approved { remember, .. }) => remember.as_deref(),
-            _ => None,
-        }
-    }
-
     /// Takes a use from the journal.
     pub fn record_use(&mut self) {
         self.used = self.used.saturating_add(1);

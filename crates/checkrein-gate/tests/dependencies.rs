@@ -1,17 +1,19 @@
 //! What a yes rests on: a call whose paths, files or tool changed since a person said yes is another call, and is refused with
 //! what changed. What changes by itself never counts.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use checkrein_contract::{
-    ApprovalRequest, BoxFuture, CallKind, Code, Connect, Effect, Facts, Finding, Foreseen, Place, Question, Run,
-    Verdict,
+    Actor, Answer, ApprovalRequest, BoxFuture, CallKind, Code, Connect, Effect, Facts, Finding, Foreseen, Place,
+    Question, Run, SessionId, Verdict,
 };
 use checkrein_gate::{
     AnyTool, Approved, Concurrency, Definition, FactSource, Failure, RecordedApproval, Registry, RunContext, Shown,
 };
 use checkrein_testkit::{NOW, World, Yes, request};
+use proptest::prelude::{Just, Strategy, prop_oneof};
 use serde_json::{Value, json};
 
 /// The world of a test: what is found is what was put there; paths lead to themselves.
@@ -240,7 +242,7 @@ async fn a_yes_without_parts_says_less() {
     assert!(judged.rests_on().iter().any(|one| one.what == "the content of `a`"));
     let mut approval =
         RecordedApproval::new(ApprovalRequest { rests_on: Vec::new(), ..request(&world.session, &judged) });
-    approval.record(&dana(), checkrein_contract::Answer::Approved { expires_at: NOW + 1_000, uses: 1, remember: None });
+    approval.record(&dana(), Answer::Approved { expires_at: NOW + 1_000, uses: 1 });
     assert!(judged.admit(Some(&approval), NOW).is_ok());
     there.put(content("/p/a"), "sha256:01");
     let finished = world.call_with("do", "{}", Yes::Recorded(&approval)).await;
@@ -248,6 +250,163 @@ async fn a_yes_without_parts_says_less() {
 }
 
 /// Whoever says yes here.
-fn dana() -> checkrein_contract::Actor {
-    checkrein_contract::Actor::Person("dana".to_owned())
+fn dana() -> Actor {
+    Actor::Person("dana".to_owned())
+}
+
+/// One thing that happens around a question.
+#[derive(Clone, Debug)]
+enum Op {
+    /// The call with this argument is judged; where it asks, the question is raised.
+    Ask(u8),
+    /// Somebody answers a question.
+    Say(usize, Actor, Answer),
+    /// The call with this argument would run by this question's answer.
+    Run(usize, u8),
+    /// The file that it writes has another content.
+    Edit(u8),
+    /// The path leads elsewhere.
+    Rename(u8),
+    /// The tool is another one.
+    Redefine(u8),
+    /// Time goes on, or back.
+    Clock(u64),
+    /// The policy is another one.
+    Policy(usize),
+    /// It is another session.
+    Session(u8),
+}
+
+const POLICIES: [&str; 3] = [
+    "version = 1",
+    "version = 1\n[[rule]]\nid = \"w\"\ndecision = \"deny\"\nreason = \"r\"\neffect = \"write\"\npaths = [\"/p/**\"]\n",
+    "version = 1\n[[rule]]\nid = \"w\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"write\"\npaths = [\"/p/**\"]\n",
+];
+
+fn op() -> impl Strategy<Value = Op> {
+    let who = prop_oneof![
+        6 => Just(dana()),
+        1 => Just(Actor::Person("sam".to_owned())),
+        1 => Just(Actor::Model),
+        1 => Just(Actor::Code),
+    ];
+    let yes = (NOW..NOW + 60, 1_u32..3).prop_map(|(expires_at, uses)| Answer::Approved { expires_at, uses });
+    let reason = String::new;
+    let what = prop_oneof![
+        6 => yes,
+        1 => Just(Answer::Denied { reason: reason() }),
+        1 => Just(Answer::Revoked { reason: reason() }),
+        1 => Just(Answer::Withdrawn { reason: reason() }),
+    ];
+    prop_oneof![
+        6 => (0_u8..2).prop_map(Op::Ask),
+        8 => (0_usize..2, who, what).prop_map(|(at, who, what)| Op::Say(at, who, what)),
+        12 => (0_usize..2, 0_u8..2).prop_map(|(at, n)| Op::Run(at, n)),
+        1 => (0_u8..2).prop_map(Op::Edit),
+        1 => (0_u8..2).prop_map(Op::Rename),
+        1 => (0_u8..2).prop_map(Op::Redefine),
+        1 => (NOW..NOW + 60).prop_map(Op::Clock),
+        1 => (0_usize..3).prop_map(Op::Policy),
+        1 => (0_u8..2).prop_map(Op::Session),
+    ]
+}
+
+/// What counts of a question, kept without the code under test.
+struct Raised {
+    approval: RecordedApproval,
+    /// Everything that was there when it was raised.
+    then: (u8, u8, u8, u8, u8),
+    /// Until when it may be used, and how often; `None`: not, or not any more.
+    yes: Option<(u64, u32)>,
+    answered: bool,
+}
+
+/// Shows R96, R97, R99, R100, I10: no sequence of questions, answers, replays, edits, renames, other tools, clocks, policies
+/// and sessions lets a call run that was not approved exactly as it would run, or oftener than was said; and what was, runs.
+#[test]
+fn nothing_runs_but_what_was_approved() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let (by_yes, refused) = (Cell::new(0_u32), Cell::new(0_u32));
+    let sequence = proptest::collection::vec(op(), 0..60);
+    let tried = proptest::test_runner::TestRunner::deterministic().run(&sequence, |ops| {
+        let effects = [Effect::write("/p/a.txt")];
+        let (mut world, there) = world((&effects, None));
+        let mut asked: Vec<Raised> = Vec::new();
+        let (mut now, mut policy, mut here) = (NOW, 0, (0_u8, 0_u8, 0_u8, 0_u8));
+        for op in ops {
+            match op {
+                Op::Ask(n) => {
+                    let judged = runtime.block_on(world.judge("do", &json!({ "n": n }).to_string())).unwrap();
+                    if judged.decision().verdict == Verdict::Ask && asked.len() < 2 {
+                        let mut raised = request(&world.session, &judged);
+                        raised.approvers.four_eyes = true;
+                        raised.identity.0.insert("person".to_owned(), "sam".to_owned());
+                        let then = (n, here.0, here.1, here.2, here.3);
+                        let approval = RecordedApproval::new(raised);
+                        asked.push(Raised { approval, then, yes: None, answered: false });
+                    }
+                }
+                Op::Say(at, who, what) => {
+                    let Some(one) = asked.get_mut(at) else { continue };
+                    one.approval.record(&who, what.clone());
+                    let person = matches!(&who, Actor::Person(_));
+                    match what {
+                        Answer::Approved { expires_at, uses } if who == dana() && !one.answered => {
+                            (one.yes, one.answered) = (Some((expires_at, uses)), true);
+                        }
+                        Answer::Denied { .. } if person => one.answered = true,
+                        Answer::Withdrawn { .. } if person || who == Actor::Code => one.answered = true,
+                        Answer::Revoked { .. } if person => one.yes = None,
+                        _ => {}
+                    }
+                }
+                Op::Run(at, n) => {
+                    let judged = runtime.block_on(world.judge("do", &json!({ "n": n }).to_string())).unwrap();
+                    let now_here = (n, here.0, here.1, here.2, here.3);
+                    let covered = asked.get(at).is_some_and(|one| {
+                        one.then == now_here && one.yes.is_some_and(|(until, left)| now <= until && left > 0)
+                    });
+                    let admitted = judged.admit(asked.get(at).map(|one| &one.approval), now);
+                    proptest::prop_assert_eq!(admitted.is_ok(), policy == 2 || policy == 0 && covered);
+                    let used = admitted.ok().and_then(|approved| approved.approval().cloned());
+                    proptest::prop_assert_eq!(used.is_some(), policy == 0 && covered, "an allow leaves a yes unused");
+                    if let (Some(_), Some(one)) = (used, asked.get_mut(at)) {
+                        one.approval.record_use();
+                        one.yes = one.yes.map(|(until, left)| (until, left - 1));
+                        by_yes.set(by_yes.get() + 1);
+                    } else {
+                        refused.set(refused.get() + 1);
+                    }
+                }
+                Op::Edit(to) => {
+                    here.0 = to;
+                    there.put(content("/p/a.txt"), if to == 0 { "sha256:00" } else { "sha256:01" });
+                }
+                Op::Rename(to) => {
+                    here.1 = to;
+                    let path = if to == 0 { "/p/a.txt" } else { "/p/b.txt" };
+                    there.put(Question::RealPath { path: "/p/a.txt".to_owned() }, path);
+                }
+                Op::Redefine(to) => {
+                    here.2 = to;
+                    let description = if to == 0 { "Does it." } else { "Does something else." };
+                    world.gate.registry = registry(description, (&effects, None));
+                }
+                Op::Session(to) => {
+                    here.3 = to;
+                    world.session = SessionId::new(format!("s-{}", to + 1));
+                }
+                Op::Clock(to) => now = to,
+                Op::Policy(to) => {
+                    policy = to;
+                    let variables = checkrein_policy::Variables::new(&world.place, &world.identity);
+                    world.gate.policy = Arc::new(checkrein_testkit::policy(POLICIES[to], &variables));
+                }
+            }
+        }
+        Ok(())
+    });
+    tried.unwrap();
+    let met = (by_yes.get(), refused.get());
+    assert!(met.0 > 50 && met.1 > 50, "both happen often: {met:?}");
 }

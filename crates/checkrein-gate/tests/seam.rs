@@ -192,7 +192,7 @@ async fn an_approval_means_exactly_one_thing() {
     let mut denied = RecordedApproval::new(request(&world.session, &judged));
     assert_eq!(denied.state(NOW), ApprovalState::Pending);
     denied.record(&dana(), Answer::Denied { reason: "ask the customer first".to_owned() });
-    denied.record(&dana(), Answer::Approved { expires_at: NOW + 1_000, uses: 1, remember: None });
+    denied.record(&dana(), Answer::Approved { expires_at: NOW + 1_000, uses: 1 });
     let finished = world.call_with("pay", LARGE, Yes::Recorded(&denied)).await;
     assert_eq!(finished.code, Some(Code::DeniedByPerson), "the first answer stands");
     assert!(finished.text.contains("ask the customer first"));

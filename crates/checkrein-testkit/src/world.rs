@@ -218,7 +218,7 @@ impl World {
 
     fn approval_of(&self, judged: &Judged) -> RecordedApproval {
         let mut approval = RecordedApproval::new(request(&self.session, judged));
-        let yes = Answer::Approved { expires_at: NOW + 1_000, uses: 1, remember: None };
+        let yes = Answer::Approved { expires_at: NOW + 1_000, uses: 1 };
         approval.record(&Actor::Person("dana".to_owned()), yes);
         approval
     }

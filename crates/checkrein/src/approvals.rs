@@ -73,15 +73,13 @@ pub enum Word {
     Approve {
         /// How long the yes holds.
         for_ms: Option<u64>,
-        /// Rules (TOML) that are added to the session with it; see [`crate::past::remember`].
-        remember: Option<String>,
     },
     /// No, with a reason the model is told.
     Deny {
         /// The reason.
         reason: String,
     },
-    /// An earlier yes is taken back, and the rules that were remembered with it.
+    /// An earlier yes is taken back.
     Revoke {
         /// The reason.
         reason: String,
@@ -134,11 +132,9 @@ pub fn answer(
 fn said(word: &Word, now: u64) -> Answer {
     let plain = |text: &str| checkrein_gate::redact_text(text).into_owned();
     match word {
-        Word::Approve { for_ms, remember } => Answer::Approved {
-            expires_at: now.saturating_add(for_ms.unwrap_or(APPROVAL_MS)),
-            uses: 1,
-            remember: remember.clone(),
-        },
+        Word::Approve { for_ms } => {
+            Answer::Approved { expires_at: now.saturating_add(for_ms.unwrap_or(APPROVAL_MS)), uses: 1 }
+        }
         Word::Deny { reason } => Answer::Denied { reason: plain(reason) },
         Word::Revoke { reason } => Answer::Revoked { reason: plain(reason) },
         Word::Withdraw { reason } => Answer::Withdrawn { reason: plain(reason) },
@@ -168,12 +164,6 @@ fn refusal(
         }
     };
     match listed.state {
-        // Rules that were remembered hold beyond the yes that they came with, and are taken back with it.
-        ApprovalState::Approved | ApprovalState::Spent | ApprovalState::Expired
-            if revokes && listed.approval.remembered().is_some() =>
-        {
-            return None;
-        }
         ApprovalState::Approved if revokes => {}
         ApprovalState::Approved | ApprovalState::Denied => return Some((Code::ApprovalDecided, decided())),
         ApprovalState::Pending if revokes => {

@@ -131,7 +131,7 @@ fn approve(arguments: &Approve, context: &Context) -> Result<u8, HarnessError> {
     let for_ms = arguments.expires.as_deref().map(|text| duration_ms("--expires", text)).transpose()?;
     let session = arguments.session.as_deref().map(|prefix| store.find(prefix)).transpose()?;
     let by = arguments.by.as_deref().unwrap_or(&context.person);
-    let word = Word::Approve { for_ms, remember: None };
+    let word = Word::Approve { for_ms };
     let listed = answer(&*store, &arguments.id, session.as_ref(), by, &word, now())?;
     said(&listed, arguments.json, context);
     Ok(0)

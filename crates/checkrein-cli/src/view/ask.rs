@@ -75,7 +75,7 @@ impl Asker for TerminalAsker {
             match word.to_lowercase().as_str() {
                 "y" | "yes" => {
                     let expires_at = request.expires_at;
-                    return Some((self.person.clone(), Answer::Approved { expires_at, uses: 1, remember: None }));
+                    return Some((self.person.clone(), Answer::Approved { expires_at, uses: 1 }));
                 }
                 "n" | "no" => {
                     self.say("    why not? (the model is told; may be empty): ");

@@ -248,7 +248,7 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
         reason: format!("waits for {}", world.approval),
         limit: None,
     };
-    let answer = Answer::Approved { expires_at: world.at + 3_600_000, uses: 1, remember: None };
+    let answer = Answer::Approved { expires_at: world.at + 3_600_000, uses: 1 };
     vec![
         (Actor::Model, proposal),
         (Actor::Hook("round".to_owned()), hook),

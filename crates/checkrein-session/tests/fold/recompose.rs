@@ -104,7 +104,7 @@ fn a_fork_has_no_approval_of_the_session_it_comes_from() {
     assert_eq!(state.approvals().count(), 0);
     let answer = Body::Approval {
         id: ApprovalId::new("a1"),
-        answer: checkrein_contract::Answer::Approved { expires_at: u64::MAX, uses: 1, remember: None },
+        answer: checkrein_contract::Answer::Approved { expires_at: u64::MAX, uses: 1 },
     };
     let late = Log::of([before.to_vec(), vec![forked(), answer]].concat());
     assert!(late.error().contains("nobody asked for approval a1"));

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::{Rig, calls, text};
 
-const YES: Word = Word::Approve { for_ms: None, remember: None };
+const YES: Word = Word::Approve { for_ms: None };
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 
 fn now() -> u64 {
@@ -45,7 +45,7 @@ async fn questions_and_answers_have_their_time() {
     let asked = rig.events(&outcome.session).last().unwrap().at;
     let late = answer(&*rig.harness.store, id.as_str(), None, "dana", &YES, now() + 25 * HOUR_MS).unwrap_err();
     assert!(matches!(late, HarnessError::Approval { code: Code::ApprovalExpired, .. }), "{late}");
-    let short = Word::Approve { for_ms: Some(1), remember: None };
+    let short = Word::Approve { for_ms: Some(1) };
     answer(&*rig.harness.store, id.as_str(), None, "dana", &short, asked - HOUR_MS).unwrap();
     assert_eq!(rig.resume(&outcome.session).drive().await.unwrap().status, Status::Completed);
     assert_eq!(codes(&rig, &outcome), [Some(Code::ApprovalExpired)]);
@@ -56,7 +56,7 @@ async fn questions_and_answers_have_their_time() {
 fn forged(rig: &Rig, outcome: &Outcome, id: &ApprovalId, by: Actor) {
     let (store, session) = (&rig.harness.store, &outcome.session);
     let head = store.head(session).unwrap();
-    let answer = Answer::Approved { expires_at: u64::MAX, uses: 9, remember: None };
+    let answer = Answer::Approved { expires_at: u64::MAX, uses: 9 };
     let body = Body::Approval { id: id.clone(), answer };
     store.append(session, &head, &[Event { v: EVENT_VERSION, seq: head.seq + 1, at: now(), by, body }]).unwrap();
 }

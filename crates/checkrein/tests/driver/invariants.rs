@@ -15,7 +15,7 @@ async fn events() -> (SessionId, Vec<Event>) {
     ]);
     let outcome = rig.drive().await;
     let id = outcome.approvals.first().expect("bash is asked about").clone();
-    let word = checkrein::approvals::Word::Approve { for_ms: None, remember: None };
+    let word = checkrein::approvals::Word::Approve { for_ms: None };
     let now = rig.events(&outcome.session).last().unwrap().at;
     checkrein::approvals::answer(&*rig.harness.store, id.as_str(), None, "dana", &word, now).unwrap();
     rig.resume(&outcome.session).drive().await.unwrap();

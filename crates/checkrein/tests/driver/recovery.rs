@@ -163,7 +163,7 @@ async fn running_again_needs_another_yes() {
     let rig =
         Rig::new(vec![calls(&[("bash", json!({ "command": "echo x >> ledger.txt" }))]), text("done"), text("done")]);
     let approve = |id: &str| {
-        let word = Word::Approve { for_ms: None, remember: None };
+        let word = Word::Approve { for_ms: None };
         checkrein::approvals::answer(
             &*rig.harness.store,
             id,

@@ -68,7 +68,7 @@ impl World {
     }
 
     fn decide(&self, request: &ApprovalRequest, rng: &mut Rng, now: u64) {
-        let yes = Word::Approve { for_ms: [None, Some(60_000), Some(2 * DAY_MS)][rng.usize(0..3)], remember: None };
+        let yes = Word::Approve { for_ms: [None, Some(60_000), Some(2 * DAY_MS)][rng.usize(0..3)] };
         let words = match rng.u8(0..10) {
             0..2 => vec![("denies", Word::Deny { reason: "not today".to_owned() })],
             2 => vec![("approves", yes), ("revokes", Word::Revoke { reason: "on second thought".to_owned() })],
@@ -98,7 +98,7 @@ impl Asker for AtTheTerminal {
         self.0.mark("people/answer-at-the-terminal");
         let answer = match rng.u8(0..5) {
             0 => Answer::Denied { reason: "no".to_owned() },
-            _ => Answer::Approved { expires_at: self.0.now() + DAY_MS, uses: 1, remember: None },
+            _ => Answer::Approved { expires_at: self.0.now() + DAY_MS, uses: 1 },
         };
         Some(("terry".to_owned(), answer))
     }
