@@ -9,8 +9,8 @@ use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, Approvers, Body, Budget, CallId, CallKind, Check, CheckRound, Code,
     Decision, Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote,
     Identity, Layer, Limit, Note, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question,
-    RuleRef, SeenFile, SessionChange, SessionId, SessionOpened, Settlement, Skill, Status, Stop, StopOn, ToolSpec,
-    TraceStep, TrimmedResult, Usage, Verdict, Winner, canonical_string,
+    Recomposed, RuleRef, SeenFile, SessionChange, SessionId, SessionOpened, Settlement, Skill, Status, Stop, StopOn,
+    ToolSpec, TraceStep, TrimmedResult, Usage, Verdict, Winner, canonical_string,
 };
 use checkrein_journal::{EventStore, Head, Keeps, STORES, SessionMeta, StoreKind};
 use rusqlite::Connection;
@@ -309,13 +309,15 @@ fn ending(world: &World) -> Vec<(Actor, Body)> {
     let late = Body::AnswerRefused { id, code, reason: "it was used already".to_owned() };
     let settlement = Settlement::Failed;
     let settled = Body::Settled { call: CallId::new("c2-2"), settlement, note: "it never came".to_owned() };
+    let other = Recomposed { changes: vec!["the model is script:b".to_owned()], ..Recomposed::default() };
     let seen = Note { name: "seen".to_owned(), fields: [("whom".to_owned(), json!("sam"))].into_iter().collect() };
     vec![
         (Actor::Code, Body::Check(CheckRound { round: 1, calls: vec![check] })),
         (Actor::Code, Body::Stop(stop)),
         (sam.clone(), late),
         (sam.clone(), settled),
-        (sam, Body::Budget { budget: Budget::default() }),
+        (sam.clone(), Body::Budget { budget: Budget::default() }),
+        (sam, Body::Recomposed(Box::new(other))),
         (Actor::Code, Body::Note(seen)),
     ]
 }
