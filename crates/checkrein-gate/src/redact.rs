@@ -168,6 +168,16 @@ fn shown(bytes: Vec<u8>) -> String {
 mod tests {
     use super::*;
 
+    /// What is read from a file that is there to hold secrets is looked at more strictly, wherever in the result it stands.
+    #[test]
+    fn a_result_is_looked_at_more_strictly_in_all_its_parts() {
+        let read = serde_json::json!({ "text": "DB_PASS=abcd", "lines": ["DB_PASS=abcd", 7], "more": false });
+        let kept = "DB_PASS=[redacted:file-secret]";
+        let cleaned = serde_json::json!({ "text": kept, "lines": [kept, 7], "more": false });
+        assert_eq!(Redactor::default().strict(read.clone()), cleaned);
+        assert_eq!(Redactor::default().value(read.clone()), read, "an ordinary file may say so");
+    }
+
     // Put together at run time, so that no scanner takes this file for a leak.
     fn planted() -> String {
         format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
