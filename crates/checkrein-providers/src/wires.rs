@@ -22,8 +22,9 @@ use checkrein_contract::{
     BoxFuture, Delta, Message, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, ToolSpec,
 };
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+pub(crate) use self::fault::by_status;
 pub use self::transport::Patience;
 
 use self::fit::{Accepts, fit};
@@ -76,17 +77,10 @@ trait Wire: Send + Sync {
     fn path(&self, name: &str) -> String;
 
     /// A request.
-    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<Tool>) -> Value;
+    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<ToolSpec>) -> Value;
 
     /// What puts a reply together.
     fn reader(&self) -> Box<dyn Reader>;
-}
-
-/// A tool, fitted.
-struct Tool {
-    name: String,
-    description: String,
-    parameters: Value,
 }
 
 /// Whether there is more of a reply to read.
@@ -107,7 +101,7 @@ trait Reader: Send {
     }
 
     /// The reply, if it is whole. What the vendor wants back is in its `provider`.
-    fn finish(&mut self) -> Result<ModelReply, ProviderError>;
+    fn finish(self: Box<Self>) -> Result<ModelReply, ProviderError>;
 }
 
 /// A model behind a wire.
@@ -164,7 +158,9 @@ impl WireProvider {
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<ModelReply, ProviderError> {
-        let (tools, lost) = fitted(&request.tools, &self.wire.about().accepts);
+        let accepts = &self.wire.about().accepts;
+        let mut lost = Vec::new();
+        let tools = request.tools.iter().map(|tool| fit(tool, accepts, &mut lost)).collect();
         let body = self.wire.body(&self.name, request, tools);
         let mut events = self.transport.post(&self.wire.path(&self.name), &body).await?;
         let mut reader = self.wire.reader();
@@ -188,22 +184,11 @@ impl WireProvider {
     }
 }
 
-/// The tools as a wire takes them, and what their schemas say no more.
-fn fitted(tools: &[ToolSpec], accepts: &Accepts) -> (Vec<Tool>, Vec<String>) {
-    let mut lost = Vec::new();
-    let tools = tools.iter().map(|tool| {
-        let fitted = fit(tool, accepts);
-        lost.extend(fitted.lost);
-        Tool { name: tool.name.clone(), description: fitted.description, parameters: fitted.parameters }
-    });
-    (tools.collect(), lost)
-}
-
 /// The journal says with the first reply what a wire could not be told in its schemas.
 fn with_losses(provider: Value, lost: &[String]) -> Value {
     let mut map = match provider {
         Value::Object(map) => map,
-        _ => serde_json::Map::new(),
+        _ => Map::new(),
     };
     map.insert("schemas".to_owned(), json!(lost));
     Value::Object(map)
@@ -231,6 +216,24 @@ fn broke_off(what: &str) -> ProviderError {
     failed(ProviderFault::Broken, format!("the stream ended {what}"))
 }
 
+/// The model ended for a reason that is no end.
+fn stopped_with(reason: &str) -> ProviderError {
+    failed(ProviderFault::Refused, format!("the model stopped with `{reason}`"))
+}
+
+/// Where roles have to alternate: messages of one role that follow each other are one, and an empty one is none.
+fn alternate(messages: impl Iterator<Item = (&'static str, Vec<Value>)>) -> Vec<(&'static str, Vec<Value>)> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for (role, parts) in messages {
+        match turns.last_mut() {
+            Some((last, all)) if *last == role => all.extend(parts),
+            _ if parts.is_empty() => {}
+            _ => turns.push((role, parts)),
+        }
+    }
+    turns
+}
+
 /// A text at this place of an event; empty where there is none.
 fn text_at<'a>(event: &'a Value, pointer: &str) -> &'a str {
     event.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
@@ -250,5 +253,13 @@ fn at<'a>(event: &'a Value, pointer: &str) -> &'a Value {
 fn put(object: &mut Value, key: &str, value: Value) {
     if let Value::Object(map) = object {
         map.insert(key.to_owned(), value);
+    }
+}
+
+/// The text in a field of an object goes on.
+fn append(object: &mut Map<String, Value>, key: &str, piece: &str) {
+    match object.get_mut(key) {
+        Some(Value::String(text)) => text.push_str(piece),
+        _ => _ = object.insert(key.to_owned(), json!(piece)),
     }
 }

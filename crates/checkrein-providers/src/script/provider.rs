@@ -13,6 +13,7 @@ use super::condition::Visible;
 use super::position::Position;
 use super::quote::NotVisible;
 use super::{Answer, Arguments, Guard, Repeat, Reply, Script, Step};
+use crate::wires::by_status;
 
 /// The scripted model, `script:NAME`. What its steps do is said at the top of the module `script`, and in the
 /// reference of the file format.
@@ -44,7 +45,7 @@ impl ScriptProvider {
         position.answered(steps, step, &request.messages);
         match &step.answer {
             Answer::Error { status, retry_after_ms } => Err(ProviderError {
-                fault: fault_of(*status),
+                fault: by_status(*status),
                 message: format!("the script answers with status {status}: {step}"),
                 retry_after_ms: *retry_after_ms,
                 provider: position.to_value(),
@@ -128,15 +129,6 @@ impl Provider for ScriptProvider {
 /// An error that leaves the position where it was.
 fn failed(fault: ProviderFault, message: String, provider: &Value) -> ProviderError {
     ProviderError { fault, message, retry_after_ms: None, provider: provider.clone() }
-}
-
-/// 408 is a time-out of the other side, so it may be tried again like 5xx (529, overloaded, among them).
-fn fault_of(status: u16) -> ProviderFault {
-    match status {
-        429 => ProviderFault::RateLimited,
-        408 | 500.. => ProviderFault::Server,
-        _ => ProviderFault::Refused,
-    }
 }
 
 /// A reply with its quotes filled in.

@@ -9,14 +9,16 @@ use std::collections::BTreeMap;
 
 use checkrein_contract::{
     Delta, Message, ModelReply, ModelRequest, ProviderError, ProviderFault, RawCall, ResultPart, StopReason,
-    ToolChoice, Usage,
+    ToolChoice, ToolSpec, Usage,
 };
 use serde_json::{Value, json};
 
 use super::fit::Accepts;
 use super::slots::{Piece, Slot, as_object, record, replay};
 use super::transport::failed;
-use super::{About, Address, Flow, Reader, Tool, Wire, at, broke_off, fault, number_at, put, text_at};
+use super::{
+    About, Address, Flow, Reader, Wire, alternate, append, at, broke_off, fault, number_at, put, stopped_with, text_at,
+};
 
 const ABOUT: About = About {
     kind: "anthropic",
@@ -38,7 +40,7 @@ impl Wire for Anthropic {
         "/v1/messages".to_owned()
     }
 
-    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<Tool>) -> Value {
+    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<ToolSpec>) -> Value {
         let mut body = json!({
             "model": name,
             "max_tokens": request.max_output_tokens,
@@ -62,7 +64,7 @@ impl Wire for Anthropic {
     }
 }
 
-fn spec(tool: Tool) -> Value {
+fn spec(tool: ToolSpec) -> Value {
     json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters })
 }
 
@@ -70,23 +72,15 @@ fn mark() -> Value {
     json!({ "type": "ephemeral" })
 }
 
-/// The conversation: roles alternate, so messages of one role that follow each other are one.
+/// The conversation.
 fn messages(request: &ModelRequest) -> Value {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in &request.messages {
-        let (role, blocks) = match &**message {
-            Message::User { text, .. } => ("user", vec![json!({ "type": "text", "text": visible(text) })]),
-            Message::Tool { results } => ("user", results.iter().map(result).collect()),
-            Message::Assistant { text, calls, provider } => {
-                ("assistant", replay(ABOUT.kind, provider, text, calls).into_iter().map(block).collect())
-            }
-        };
-        match turns.last_mut() {
-            Some((last, all)) if *last == role => all.extend(blocks),
-            _ if blocks.is_empty() => {}
-            _ => turns.push((role, blocks)),
+    let mut turns = alternate(request.messages.iter().map(|message| match &**message {
+        Message::User { text, .. } => ("user", vec![json!({ "type": "text", "text": visible(text) })]),
+        Message::Tool { results } => ("user", results.iter().map(result).collect()),
+        Message::Assistant { text, calls, provider } => {
+            ("assistant", replay(ABOUT.kind, provider, text, calls).into_iter().map(block).collect())
         }
-    }
+    }));
     for (_, blocks) in turns.iter_mut().rev().filter(|(role, _)| *role == "user").take(2) {
         if let Some(last) = blocks.last_mut() {
             put(last, "cache_control", mark());
@@ -159,16 +153,17 @@ impl Reader for Reply {
         Ok(Flow::More)
     }
 
-    fn finish(&mut self) -> Result<ModelReply, ProviderError> {
-        let reason = self.reason.take().filter(|_| self.ended).ok_or_else(|| broke_off("without a stop reason"))?;
+    fn finish(self: Box<Self>) -> Result<ModelReply, ProviderError> {
+        let Self { blocks, usage, reason, ended } = *self;
+        let reason = reason.filter(|_| ended).ok_or_else(|| broke_off("without a stop reason"))?;
         let stop = match reason.as_str() {
             "end_turn" | "stop_sequence" => StopReason::End,
             "tool_use" => StopReason::Calls,
             "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
-            other => return Err(failed(ProviderFault::Refused, format!("the model stopped with `{other}`"))),
+            other => return Err(stopped_with(other)),
         };
         let (mut text, mut calls, mut slots) = (String::new(), Vec::new(), Vec::new());
-        for block in std::mem::take(&mut self.blocks).into_values() {
+        for block in blocks.into_values() {
             match block {
                 Block::Text(piece) => {
                     text.push_str(&piece);
@@ -183,7 +178,7 @@ impl Reader for Reply {
             }
         }
         let provider = record(ABOUT.kind, &slots);
-        Ok(ModelReply { text, calls, stop, usage: self.usage, virtual_ms: 0, provider })
+        Ok(ModelReply { text, calls, stop, usage, virtual_ms: 0, provider })
     }
 }
 
@@ -236,9 +231,8 @@ impl Reply {
                 on_delta(Delta::Text(piece));
             }
             (Block::Call(call), "input_json_delta") => call.arguments.push_str(text_at(delta, "/partial_json")),
-            (Block::Thinking(thinking), "thinking_delta") => {
-                let longer = format!("{}{}", text_at(thinking, "/thinking"), text_at(delta, "/thinking"));
-                put(thinking, "thinking", json!(longer));
+            (Block::Thinking(Value::Object(thinking)), "thinking_delta") => {
+                append(thinking, "thinking", text_at(delta, "/thinking"));
             }
             // It comes whole.
             (Block::Thinking(thinking), "signature_delta") => {

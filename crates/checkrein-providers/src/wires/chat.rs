@@ -10,14 +10,14 @@
 
 use checkrein_contract::{
     Delta, Message, ModelReply, ModelRequest, ProviderError, ProviderFault, RawCall, StopReason, ToolCallPart,
-    ToolChoice, Usage,
+    ToolChoice, ToolSpec, Usage,
 };
 use serde_json::{Map, Value, json};
 
 use super::fit::Accepts;
 use super::slots::as_object;
 use super::transport::failed;
-use super::{About, Address, Flow, Reader, Tool, Wire, at, broke_off, fault, number_at, put, text_at};
+use super::{About, Address, Flow, Reader, Wire, append, at, broke_off, fault, number_at, put, stopped_with, text_at};
 
 const ABOUT: About = About {
     kind: "compatible",
@@ -45,7 +45,7 @@ impl Wire for Chat {
         "/chat/completions".to_owned()
     }
 
-    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<Tool>) -> Value {
+    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<ToolSpec>) -> Value {
         let mut body = json!({
             "model": name,
             "max_tokens": request.max_output_tokens,
@@ -67,8 +67,8 @@ impl Wire for Chat {
     }
 }
 
-fn spec(tool: Tool) -> Value {
-    let Tool { name, description, parameters } = tool;
+fn spec(tool: ToolSpec) -> Value {
+    let ToolSpec { name, description, parameters } = tool;
     json!({ "type": "function", "function": { "name": name, "description": description, "parameters": parameters } })
 }
 
@@ -155,9 +155,10 @@ impl Reader for Reply {
         Some("[DONE]")
     }
 
-    fn finish(&mut self) -> Result<ModelReply, ProviderError> {
-        let reason = self.reason.take().ok_or_else(|| broke_off("without a finish reason"))?;
-        let calls: Vec<RawCall> = std::mem::take(&mut self.parts).into_iter().map(|part| part.call).collect();
+    fn finish(self: Box<Self>) -> Result<ModelReply, ProviderError> {
+        let Self { text, parts, reasoning, usage, reason } = *self;
+        let reason = reason.ok_or_else(|| broke_off("without a finish reason"))?;
+        let calls: Vec<RawCall> = parts.into_iter().map(|part| part.call).collect();
         let stop = match reason.as_str() {
             "length" | "max_tokens" => StopReason::Length,
             "content_filter" => {
@@ -167,12 +168,10 @@ impl Reader for Reply {
             "stop" | "tool_calls" | "function_call" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => {
                 if calls.is_empty() { StopReason::End } else { StopReason::Calls }
             }
-            other => return Err(failed(ProviderFault::Refused, format!("the model stopped with `{other}`"))),
+            other => return Err(stopped_with(other)),
         };
-        let reasoning = std::mem::take(&mut self.reasoning);
         let provider = if reasoning.is_empty() { Value::Null } else { json!({ ABOUT.kind: reasoning }) };
-        let text = std::mem::take(&mut self.text);
-        Ok(ModelReply { text, calls, stop, usage: self.usage, virtual_ms: 0, provider })
+        Ok(ModelReply { text, calls, stop, usage, virtual_ms: 0, provider })
     }
 }
 
@@ -194,7 +193,9 @@ impl Reply {
             _ => String::new(),
         };
         if let Some(part) = begun {
-            part.id.push_str(if part.id.is_empty() { id } else { "" });
+            if part.id.is_empty() {
+                part.id.push_str(id);
+            }
             // A name comes whole; a server that repeats it means the same call.
             if part.call.tool != name {
                 part.call.tool.push_str(name);
@@ -211,9 +212,7 @@ impl Reply {
         for name in REASONING {
             let piece = text_at(delta, &format!("/{name}"));
             if !piece.is_empty() {
-                let so_far = self.reasoning.get(*name).and_then(Value::as_str).unwrap_or_default();
-                let longer = json!(format!("{so_far}{piece}"));
-                self.reasoning.insert((*name).to_owned(), longer);
+                append(&mut self.reasoning, name, piece);
             }
         }
         for piece in delta.get(DETAILS).and_then(Value::as_array).into_iter().flatten() {
@@ -235,11 +234,12 @@ fn same(last: &Value, piece: &Value) -> bool {
 
 /// The text of the one goes on in the other; whatever else the other says counts.
 fn join(last: &mut Value, piece: &Value) {
-    for (key, value) in piece.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
-        let goes_on = matches!(key.as_str(), "text" | "summary" | "data");
-        let so_far = last.get(key).and_then(Value::as_str).filter(|_| goes_on).unwrap_or_default();
-        let longer = value.as_str().map_or_else(|| value.clone(), |text| json!(format!("{so_far}{text}")));
-        put(last, key, longer);
+    let (Value::Object(last), Value::Object(piece)) = (last, piece) else { return };
+    for (key, value) in piece.iter().filter(|(_, value)| !value.is_null()) {
+        match (key.as_str(), value) {
+            ("text" | "summary" | "data", Value::String(more)) => append(last, key, more),
+            _ => _ = last.insert(key.clone(), value.clone()),
+        }
     }
 }
 

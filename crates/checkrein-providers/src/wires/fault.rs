@@ -80,7 +80,8 @@ pub(super) fn of_error(status: Option<u16>, error: &Value) -> ProviderError {
     ProviderError { retry_after_ms: retry_info_ms(error), ..failed(fault, format!("{status}{word}: {message}")) }
 }
 
-fn by_status(status: u16) -> ProviderFault {
+/// What a status means. 408 is a time-out of the other side, so it may be tried again like 5xx (529, overloaded, among them).
+pub(crate) fn by_status(status: u16) -> ProviderFault {
     match status {
         429 => ProviderFault::RateLimited,
         413 => ProviderFault::TooLong,

@@ -13,27 +13,18 @@ pub(super) struct Accepts {
     pub(super) without_at_top: &'static [&'static str],
 }
 
-/// A tool as a wire takes it.
-#[derive(Debug, PartialEq)]
-pub(super) struct Fitted {
-    pub(super) description: String,
-    pub(super) parameters: Value,
-    /// What the schema says no more, as `tool: /place: what`.
-    pub(super) lost: Vec<String>,
-}
-
-/// Fits a tool.
-pub(super) fn fit(tool: &ToolSpec, accepts: &Accepts) -> Fitted {
-    let mut lost = Vec::new();
-    let parameters = walk(&tool.parameters, "", accepts, &mut lost);
+/// A tool as a wire takes it. What its schema says no more goes to `lost`, as `tool: /place: what`.
+pub(super) fn fit(tool: &ToolSpec, accepts: &Accepts, lost: &mut Vec<String>) -> ToolSpec {
+    let mut own = Vec::new();
+    let parameters = walk(&tool.parameters, "", accepts, &mut own);
     let mut description = tool.description.clone();
-    if !lost.is_empty() {
+    if !own.is_empty() {
         description.push_str("\nAlso required of the arguments: ");
-        description.push_str(&lost.join("; "));
+        description.push_str(&own.join("; "));
         description.push('.');
     }
-    let lost = lost.into_iter().map(|what| format!("{}: {what}", tool.name)).collect();
-    Fitted { description, parameters, lost }
+    lost.extend(own.into_iter().map(|what| format!("{}: {what}", tool.name)));
+    ToolSpec { name: tool.name.clone(), description, parameters }
 }
 
 fn walk(schema: &Value, path: &str, accepts: &Accepts, lost: &mut Vec<String>) -> Value {

@@ -8,14 +8,16 @@
 
 use checkrein_contract::{
     Delta, Message, ModelReply, ModelRequest, ProviderError, ProviderFault, RawCall, ResultPart, StopReason,
-    ToolChoice, Usage,
+    ToolChoice, ToolSpec, Usage,
 };
 use serde_json::{Map, Value, json};
 
 use super::fit::Accepts;
 use super::slots::{Piece, Slot, as_object, record, replay};
 use super::transport::failed;
-use super::{About, Address, Flow, Reader, Tool, Wire, at, broke_off, fault, number_at, put, text_at};
+use super::{
+    About, Address, Flow, Reader, Wire, alternate, at, broke_off, fault, number_at, put, stopped_with, text_at,
+};
 
 const ABOUT: About = About {
     kind: "gemini",
@@ -56,7 +58,7 @@ impl Wire for Gemini {
         format!("/v1beta/models/{name}:streamGenerateContent?alt=sse")
     }
 
-    fn body(&self, _name: &str, request: &ModelRequest, tools: Vec<Tool>) -> Value {
+    fn body(&self, _name: &str, request: &ModelRequest, tools: Vec<ToolSpec>) -> Value {
         let mut body = json!({
             "contents": contents(request),
             "generationConfig": { "maxOutputTokens": request.max_output_tokens },
@@ -82,28 +84,20 @@ impl Wire for Gemini {
     }
 }
 
-fn spec(tool: Tool) -> Value {
-    let Tool { name, description, parameters } = tool;
+fn spec(tool: ToolSpec) -> Value {
+    let ToolSpec { name, description, parameters } = tool;
     json!({ "name": name, "description": description, "parametersJsonSchema": parameters })
 }
 
-/// The conversation: roles alternate, so messages of one role that follow each other are one.
+/// The conversation.
 fn contents(request: &ModelRequest) -> Value {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in &request.messages {
-        let (role, parts) = match &**message {
-            Message::User { text, .. } => ("user", vec![json!({ "text": text })]),
-            Message::Tool { results } => ("user", results.iter().map(result).collect()),
-            Message::Assistant { text, calls, provider } => {
-                ("model", replay(ABOUT.kind, provider, text, calls).into_iter().map(part).collect())
-            }
-        };
-        match turns.last_mut() {
-            Some((last, all)) if *last == role => all.extend(parts),
-            _ if parts.is_empty() => {}
-            _ => turns.push((role, parts)),
+    let turns = alternate(request.messages.iter().map(|message| match &**message {
+        Message::User { text, .. } => ("user", vec![json!({ "text": text })]),
+        Message::Tool { results } => ("user", results.iter().map(result).collect()),
+        Message::Assistant { text, calls, provider } => {
+            ("model", replay(ABOUT.kind, provider, text, calls).into_iter().map(part).collect())
         }
-    }
+    }));
     turns.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect()
 }
 
@@ -156,10 +150,11 @@ impl Reader for Reply {
         Ok(Flow::More)
     }
 
-    fn finish(&mut self) -> Result<ModelReply, ProviderError> {
-        let reason = self.reason.take().ok_or_else(|| broke_off("without a finish reason"))?;
+    fn finish(self: Box<Self>) -> Result<ModelReply, ProviderError> {
+        let Self { text, calls, slots, usage, reason } = *self;
+        let reason = reason.ok_or_else(|| broke_off("without a finish reason"))?;
         let stop = match reason.as_str() {
-            "STOP" if self.calls.is_empty() => StopReason::End,
+            "STOP" if calls.is_empty() => StopReason::End,
             // Some servers in front of it have a word of their own for this end.
             "STOP" | "FUNCTION_CALL" => StopReason::Calls,
             "MAX_TOKENS" => StopReason::Length,
@@ -167,16 +162,10 @@ impl Reader for Reply {
             "MALFORMED_FUNCTION_CALL" => {
                 return Err(failed(ProviderFault::Broken, "the model wrote a call that is none".to_owned()));
             }
-            other => return Err(failed(ProviderFault::Refused, format!("the model stopped with `{other}`"))),
+            other => return Err(stopped_with(other)),
         };
-        Ok(ModelReply {
-            text: std::mem::take(&mut self.text),
-            calls: std::mem::take(&mut self.calls),
-            stop,
-            usage: self.usage,
-            virtual_ms: 0,
-            provider: record(ABOUT.kind, &std::mem::take(&mut self.slots)),
-        })
+        let provider = record(ABOUT.kind, &slots);
+        Ok(ModelReply { text, calls, stop, usage, virtual_ms: 0, provider })
     }
 }
 

@@ -9,14 +9,15 @@
 use std::collections::BTreeMap;
 
 use checkrein_contract::{
-    Delta, Message, ModelReply, ModelRequest, ProviderError, ProviderFault, RawCall, StopReason, ToolChoice, Usage,
+    Delta, Message, ModelReply, ModelRequest, ProviderError, ProviderFault, RawCall, StopReason, ToolChoice, ToolSpec,
+    Usage,
 };
 use serde_json::{Value, json};
 
 use super::fit::Accepts;
 use super::slots::{Piece, Slot, as_object, record, replay};
 use super::transport::failed;
-use super::{About, Address, Flow, Reader, Tool, Wire, at, broke_off, fault, number_at, put, text_at};
+use super::{About, Address, Flow, Reader, Wire, at, broke_off, fault, number_at, put, text_at};
 
 const ABOUT: About = About {
     kind: "openai",
@@ -41,7 +42,7 @@ impl Wire for Responses {
         "/responses".to_owned()
     }
 
-    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<Tool>) -> Value {
+    fn body(&self, name: &str, request: &ModelRequest, tools: Vec<ToolSpec>) -> Value {
         let mut body = json!({
             "model": name,
             "max_output_tokens": request.max_output_tokens.max(LEAST_OUTPUT),
@@ -75,8 +76,8 @@ fn reasons(name: &str) -> bool {
     !older && !name.contains("-chat")
 }
 
-fn spec(tool: Tool) -> Value {
-    let Tool { name, description, parameters } = tool;
+fn spec(tool: ToolSpec) -> Value {
+    let ToolSpec { name, description, parameters } = tool;
     json!({ "type": "function", "name": name, "description": description, "parameters": parameters, "strict": false })
 }
 
@@ -141,10 +142,11 @@ impl Reader for Reply {
         Ok(Flow::More)
     }
 
-    fn finish(&mut self) -> Result<ModelReply, ProviderError> {
-        let ended = self.ended.take().ok_or_else(|| broke_off("before the response was completed"))?;
+    fn finish(self: Box<Self>) -> Result<ModelReply, ProviderError> {
+        let Self { items, ended } = *self;
+        let ended = ended.ok_or_else(|| broke_off("before the response was completed"))?;
         let (mut text, mut calls, mut slots) = (String::new(), Vec::new(), Vec::new());
-        for item in std::mem::take(&mut self.items).into_values() {
+        for item in items.into_values() {
             match text_at(&item, "/type") {
                 "message" => {
                     for part in at(&item, "/content").as_array().into_iter().flatten() {

@@ -2,10 +2,12 @@
 //! its calls; whatever else a vendor put before, between or into them travels here, unread.
 
 use checkrein_contract::ToolCallPart;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// One piece of a reply.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Slot {
     /// Something that is the vendor's alone: reasoning, mostly.
     Kept(Value),
@@ -21,12 +23,7 @@ pub(super) fn record(wire: &str, slots: &[Slot]) -> Value {
     if slots.iter().all(plain) {
         return Value::Null;
     }
-    let slots = slots.iter().map(|slot| match slot {
-        Slot::Kept(value) => json!({ "kept": value }),
-        Slot::Text(value) => json!({ "text": value }),
-        Slot::Call(value) => json!({ "call": value }),
-    });
-    json!({ wire: slots.collect::<Value>() })
+    json!({ wire: slots })
 }
 
 /// A piece of a reply that goes back.

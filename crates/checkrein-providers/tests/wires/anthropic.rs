@@ -1,10 +1,10 @@
 //! Anthropic Messages: streams as its documentation shows them.
 
-use checkrein_contract::{ProviderFault, RawCall, StopReason, Usage};
+use checkrein_contract::{ProviderFault, StopReason};
 use insta::{assert_json_snapshot, assert_snapshot};
 
-use super::server::{Answer, Server};
-use super::{a_cut_is_never_a_reply, ask, follow_up, open, pieces_do_not_matter, reply_to, request};
+use super::server::Answer;
+use super::{a_cut_is_never_a_reply, error_of, pieces_do_not_matter, reply_to, says_the_same, sent};
 
 const KIND: &str = "anthropic";
 
@@ -80,9 +80,6 @@ data: {"type":"message_stop"}
 
 "#;
 
-/// Bytes behind the last one that counts: the second line end of `message_stop`'s event counts, nothing else follows.
-const TAIL: usize = 0;
-
 fn stopped(reason: &str) -> String {
     STREAM.replace("\"stop_reason\":\"tool_use\"", &format!("\"stop_reason\":\"{reason}\""))
 }
@@ -91,18 +88,14 @@ fn stopped(reason: &str) -> String {
 #[test]
 fn a_reply_is_put_together() {
     let reply = reply_to(KIND, STREAM);
-    assert_eq!(reply.text, "I look \u{2014} señor 🐎.");
-    let call = |tool: &str, arguments: &str| RawCall { tool: tool.to_owned(), arguments: arguments.to_owned() };
-    assert_eq!(reply.calls, [call("look", "{\"path\": \"src\"}"), call("either", "{\"id\":\"7\"}")]);
-    assert_eq!(reply.stop, StopReason::Calls);
-    assert_eq!(reply.usage, Some(Usage { input: 242, output: 89, cached: 200, estimated: false }));
+    says_the_same(&reply, "{\"path\": \"src\"}");
     assert_json_snapshot!("anthropic_provider", reply.provider);
 }
 
 #[test]
 fn pieces_and_cuts() {
     pieces_do_not_matter(KIND, STREAM);
-    a_cut_is_never_a_reply(KIND, STREAM, TAIL);
+    a_cut_is_never_a_reply(KIND, STREAM, 0);
 }
 
 /// A reply that was cut off by its length says so, with its calls; a reason that is no end is no reply.
@@ -114,34 +107,27 @@ fn reasons_to_stop() {
         let reply = reply_to(KIND, &stopped(length));
         assert_eq!((reply.stop, reply.calls.len()), (StopReason::Length, 2));
     }
-    for (reason, fault) in [("refusal", ProviderFault::Refused), ("a_new_one", ProviderFault::Refused)] {
-        let answer = Answer::stream(&stopped(reason));
-        let server = Server::new(move |_| answer.clone());
-        let error = ask(&open(KIND, &server.address), &request()).reply.unwrap_err();
-        assert_eq!((error.fault, error.message), (fault, format!("anthropic: the model stopped with `{reason}`")));
+    for reason in ["refusal", "a_new_one"] {
+        let error = error_of(KIND, Answer::stream(&stopped(reason)));
+        assert_eq!(
+            (error.fault, error.message),
+            (ProviderFault::Refused, format!("anthropic: the model stopped with `{reason}`"))
+        );
     }
     let none = STREAM.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":null");
-    let answer = Answer::stream(&none);
-    let server = Server::new(move |_| answer.clone());
-    let error = ask(&open(KIND, &server.address), &request()).reply.unwrap_err();
+    let error = error_of(KIND, Answer::stream(&none));
     assert_eq!(error.fault, ProviderFault::Broken);
 }
 
 /// The requests as they were sent: the first, and one that carries everything back.
 #[test]
 fn requests_as_they_are_sent() {
-    let answer = Answer::stream(STREAM);
-    let server = Server::new(move |_| answer.clone());
-    let provider = open(KIND, &server.address);
-    let reply = ask(&provider, &request()).reply.unwrap();
-    let first = server.requests.recv().unwrap();
+    let [first, second] = sent(KIND, STREAM);
     assert_eq!(first.line, "POST /v1/messages HTTP/1.1");
     assert_eq!(first.header("x-api-key"), Some(super::KEY));
     assert_eq!(first.header("anthropic-version"), Some("2023-06-01"));
     assert_eq!(first.header("content-type"), Some("application/json"));
     assert_json_snapshot!("anthropic_first", first.body);
-    ask(&provider, &follow_up(&reply)).reply.unwrap();
-    let second = server.requests.recv().unwrap();
     assert_json_snapshot!("anthropic_second", second.body["messages"]);
     assert_eq!(second.body["tool_choice"], serde_json::json!({ "type": "none" }));
     for unchanged in ["system", "tools"] {
@@ -163,9 +149,7 @@ fn an_error_in_a_stream() {
         let error = format!(
             "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{kind}\",\"message\":\"{message}\"}}}}\n\n"
         );
-        let answer = Answer::stream(&format!("{begun}{error}"));
-        let server = Server::new(move |_| answer.clone());
-        let error = ask(&open(KIND, &server.address), &request()).reply.unwrap_err();
+        let error = error_of(KIND, Answer::stream(&format!("{begun}{error}")));
         told.push_str(&format!("{:?}: {error}\n", error.fault));
     }
     assert_snapshot!(told);

@@ -1,11 +1,11 @@
 //! OpenAI Chat Completions: streams as OpenAI, DeepSeek and OpenRouter document them, and what other servers make of it.
 
-use checkrein_contract::{ModelReply, ProviderFault, RawCall, StopReason, Usage};
+use checkrein_contract::{ModelReply, ProviderFault, StopReason};
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
 
-use super::server::{Answer, Server};
-use super::{a_cut_is_never_a_reply, ask, follow_up, open, pieces_do_not_matter, reply_to, request};
+use super::server::Answer;
+use super::{a_cut_is_never_a_reply, error_of, pieces_do_not_matter, raw, reply_to, says_the_same, sent};
 
 const KIND: &str = "compatible";
 
@@ -38,10 +38,6 @@ data: [DONE]
 
 "#;
 
-fn call(tool: &str, arguments: &str) -> RawCall {
-    RawCall { tool: tool.to_owned(), arguments: arguments.to_owned() }
-}
-
 fn stopped(reason: &str) -> String {
     STREAM.replace("\"finish_reason\":\"tool_calls\"", &format!("\"finish_reason\":\"{reason}\""))
 }
@@ -64,10 +60,7 @@ fn of_calls(parts: &[Value]) -> ModelReply {
 #[test]
 fn a_reply_is_put_together() {
     let reply = reply_to(KIND, STREAM);
-    assert_eq!(reply.text, "I look — señor 🐎.");
-    assert_eq!(reply.calls, [call("look", "{\"path\": \"src\"}"), call("either", "{\"id\":\"7\"}")]);
-    assert_eq!(reply.stop, StopReason::Calls);
-    assert_eq!(reply.usage, Some(Usage { input: 242, output: 89, cached: 200, estimated: false }));
+    says_the_same(&reply, "{\"path\": \"src\"}");
     assert_eq!(reply.provider["compatible"], json!({ "reasoning_content": "First look." }));
 }
 
@@ -98,9 +91,7 @@ fn reasons_to_stop() {
             ProviderFault::RateLimited,
         ),
     ] {
-        let answer = Answer::stream(&stream);
-        let server = Server::new(move |_| answer.clone());
-        assert_eq!(ask(&open(KIND, &server.address), &request()).reply.unwrap_err().fault, fault);
+        assert_eq!(error_of(KIND, Answer::stream(&stream)).fault, fault);
     }
 }
 
@@ -108,7 +99,7 @@ fn reasons_to_stop() {
 #[test]
 fn ids_and_indices_as_servers_get_them_wrong() {
     let part = |index: Value, id: &str, name: &str, arguments: &str| json!({ "index": index, "id": id, "function": { "name": name, "arguments": arguments } });
-    let two = [call("look", "{\"a\":1}"), call("either", "{\"b\":2}")];
+    let two = [raw("look", "{\"a\":1}"), raw("either", "{\"b\":2}")];
     let whole = |first: Value, second: Value, ids: [&str; 2]| {
         of_calls(&[part(first, ids[0], "look", "{\"a\":1}"), part(second, ids[1], "either", "{\"b\":2}")]).calls
     };
@@ -124,7 +115,7 @@ fn ids_and_indices_as_servers_get_them_wrong() {
     ]);
     assert_eq!(pieces.calls, two, "id and name with each piece; arguments as an object");
     let odd = of_calls(&[part(json!(0), "x", "look", "{\"path\": sr")]);
-    assert_eq!(odd.calls, [call("look", "{\"path\": sr")], "what is no JSON is passed on as it is");
+    assert_eq!(odd.calls, [raw("look", "{\"path\": sr")], "what is no JSON is passed on as it is");
 }
 
 /// Reasoning in pieces with types is put together again, and goes back whole.
@@ -146,26 +137,17 @@ fn reasoning_details_go_back_whole() {
         { "type": "reasoning.encrypted", "index": 1, "data": "abc" },
     ] });
     assert_eq!(reply.provider["compatible"], expected);
-    let answer = Answer::stream(&stream);
-    let server = Server::new(move |_| answer.clone());
-    ask(&open(KIND, &server.address), &follow_up(&reply)).reply.unwrap();
-    let sent = server.requests.recv().unwrap().body;
-    assert_eq!(sent["messages"][2]["reasoning_details"], expected["reasoning_details"]);
+    let [_, second] = sent(KIND, &stream);
+    assert_eq!(second.body["messages"][2]["reasoning_details"], expected["reasoning_details"]);
 }
 
 /// The requests as they were sent: the first, and one that carries everything back.
 #[test]
 fn requests_as_they_are_sent() {
-    let answer = Answer::stream(STREAM);
-    let server = Server::new(move |_| answer.clone());
-    let provider = open(KIND, &server.address);
-    let reply = ask(&provider, &request()).reply.unwrap();
-    let first = server.requests.recv().unwrap();
+    let [first, second] = sent(KIND, STREAM);
     assert_eq!(first.line, "POST /v1/chat/completions HTTP/1.1");
     assert_eq!(first.header("authorization"), Some(format!("Bearer {}", super::KEY).as_str()));
     assert_json_snapshot!("chat_first", first.body);
-    ask(&provider, &follow_up(&reply)).reply.unwrap();
-    let second = server.requests.recv().unwrap();
     assert_json_snapshot!("chat_second", second.body["messages"]);
     assert_eq!(second.body["tool_choice"], "none");
     assert_eq!(first.body["tools"], second.body["tools"], "what a server keeps does not change");

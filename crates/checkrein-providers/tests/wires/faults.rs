@@ -2,16 +2,11 @@
 
 use std::net::TcpListener;
 
-use checkrein_contract::{ProviderError, ProviderFault};
+use checkrein_contract::ProviderFault;
 use serde_json::json;
 
-use super::server::{Answer, End, Server};
-use super::{KEY, ask, kinds, open, request};
-
-fn error_of(kind: &str, answer: Answer) -> ProviderError {
-    let server = Server::new(move |_| answer.clone());
-    ask(&open(kind, &server.address), &request()).reply.unwrap_err()
-}
+use super::server::{Answer, End};
+use super::{KEY, ask, error_of, kinds, open, request};
 
 /// An error by its status is retried when that can help, waits as long as the server says, and never holds the key.
 #[test]

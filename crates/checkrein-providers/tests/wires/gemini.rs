@@ -1,11 +1,11 @@
 //! Gemini: streams as its documentation shows them.
 
-use checkrein_contract::{ProviderFault, RawCall, StopReason, Usage};
+use checkrein_contract::{ProviderFault, StopReason};
 use insta::assert_json_snapshot;
 use serde_json::json;
 
-use super::server::{Answer, Server};
-use super::{a_cut_is_never_a_reply, ask, follow_up, open, pieces_do_not_matter, reply_to, request};
+use super::server::Answer;
+use super::{a_cut_is_never_a_reply, error_of, pieces_do_not_matter, reply_to, says_the_same, sent};
 
 const KIND: &str = "gemini";
 
@@ -30,11 +30,7 @@ fn stopped(reason: &str) -> String {
 #[test]
 fn a_reply_is_put_together() {
     let reply = reply_to(KIND, STREAM);
-    assert_eq!(reply.text, "I look — señor 🐎.");
-    let call = |tool: &str, arguments: &str| RawCall { tool: tool.to_owned(), arguments: arguments.to_owned() };
-    assert_eq!(reply.calls, [call("look", "{\"path\":\"src\"}"), call("either", "{\"id\":\"7\"}")]);
-    assert_eq!(reply.stop, StopReason::Calls);
-    assert_eq!(reply.usage, Some(Usage { input: 242, output: 89, cached: 200, estimated: false }));
+    says_the_same(&reply, "{\"path\":\"src\"}");
     assert_json_snapshot!("gemini_provider", reply.provider);
 }
 
@@ -62,9 +58,7 @@ fn reasons_to_stop() {
             ProviderFault::Server,
         ),
     ] {
-        let answer = Answer::stream(&stream);
-        let server = Server::new(move |_| answer.clone());
-        let error = ask(&open(KIND, &server.address), &request()).reply.unwrap_err();
+        let error = error_of(KIND, Answer::stream(&stream));
         assert_eq!(error.fault, fault, "{error}");
     }
 }
@@ -75,25 +69,17 @@ fn a_wait_is_in_the_details() {
     let details = json!([{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "2.5s" }]);
     let error =
         json!([{ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED", "message": "m", "details": details } }]);
-    let answer = Answer::error(429, &error.to_string());
-    let server = Server::new(move |_| answer.clone());
-    let error = ask(&open(KIND, &server.address), &request()).reply.unwrap_err();
+    let error = error_of(KIND, Answer::error(429, &error.to_string()));
     assert_eq!((error.fault, error.retry_after_ms), (ProviderFault::RateLimited, Some(2500)));
 }
 
 /// The requests as they were sent: the first, and one that carries everything back.
 #[test]
 fn requests_as_they_are_sent() {
-    let answer = Answer::stream(STREAM);
-    let server = Server::new(move |_| answer.clone());
-    let provider = open(KIND, &server.address);
-    let reply = ask(&provider, &request()).reply.unwrap();
-    let first = server.requests.recv().unwrap();
+    let [first, second] = sent(KIND, STREAM);
     assert_eq!(first.line, "POST /v1beta/models/some-model:streamGenerateContent?alt=sse HTTP/1.1");
     assert_eq!(first.header("x-goog-api-key"), Some(super::KEY));
     assert_json_snapshot!("gemini_first", first.body);
-    ask(&provider, &follow_up(&reply)).reply.unwrap();
-    let second = server.requests.recv().unwrap();
     assert_json_snapshot!("gemini_second", second.body["contents"]);
     assert_eq!(second.body["toolConfig"]["functionCallingConfig"]["mode"], "NONE");
     for unchanged in ["systemInstruction", "tools"] {

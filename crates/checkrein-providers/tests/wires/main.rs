@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_contract::{
-    CallId, Delta, Message, ModelReply, ModelRequest, Provider as _, ProviderError, ProviderFault, ResultPart,
-    ToolCallPart, ToolChoice, ToolSpec,
+    CallId, Delta, Message, ModelReply, ModelRequest, Provider as _, ProviderError, ProviderFault, RawCall, ResultPart,
+    StopReason, ToolCallPart, ToolChoice, ToolSpec, Usage,
 };
 use checkrein_providers::{Patience, WireProvider, wire_kinds};
 use serde_json::{Value, json};
 
-use self::server::{Answer, End, Server};
+use self::server::{Answer, End, Request, Server};
 
 const KEY: &str = "test-key-of-nobody";
 
@@ -66,9 +66,40 @@ fn kinds() -> impl Iterator<Item = &'static str> {
     wire_kinds().map(|(kind, _)| kind)
 }
 
+/// A server that always says this.
+fn playing(answer: Answer) -> Server {
+    Server::new(move |_| answer.clone())
+}
+
+/// What a wire makes of an answer that is no reply.
+fn error_of(kind: &str, answer: Answer) -> ProviderError {
+    let server = playing(answer);
+    ask(&open(kind, &server.address), &request()).reply.unwrap_err()
+}
+
+/// The requests as they are sent: the first, and one that carries everything back.
+fn sent(kind: &str, stream: &str) -> [Request; 2] {
+    let server = playing(Answer::stream(stream));
+    let provider = open(kind, &server.address);
+    let reply = ask(&provider, &request()).reply.unwrap();
+    ask(&provider, &follow_up(&reply)).reply.unwrap();
+    [(); 2].map(|()| server.requests.recv().unwrap())
+}
+
+fn raw(tool: &str, arguments: &str) -> RawCall {
+    RawCall { tool: tool.to_owned(), arguments: arguments.to_owned() }
+}
+
+/// The whole stream of each wire says the same; `look` is what its first call's arguments are as text.
+fn says_the_same(reply: &ModelReply, look: &str) {
+    assert_eq!(reply.text, "I look — señor 🐎.");
+    assert_eq!(reply.calls, [raw("look", look), raw("either", "{\"id\":\"7\"}")]);
+    assert_eq!(reply.stop, StopReason::Calls);
+    assert_eq!(reply.usage, Some(Usage { input: 242, output: 89, cached: 200, estimated: false }));
+}
+
 fn reply_to(kind: &str, stream: &str) -> ModelReply {
-    let stream = Answer::stream(stream);
-    let server = Server::new(move |_| stream.clone());
+    let server = playing(Answer::stream(stream));
     let outcome = ask(&open(kind, &server.address), &request());
     let reply = outcome.reply.unwrap();
     assert_eq!(outcome.shown, reply.text, "what was shown is what was said");
@@ -148,8 +179,7 @@ fn pieces_do_not_matter(kind: &str, stream: &str) {
     for crlf in [false, true] {
         let text = if crlf { stream.replace('\n', "\r\n") } else { stream.to_owned() };
         for bytes in [1, 2, 3, 7, 16, 61, 4096] {
-            let answer = Answer::stream(&text).in_pieces(bytes);
-            let server = Server::new(move |_| answer.clone());
+            let server = playing(Answer::stream(&text).in_pieces(bytes));
             let outcome = ask(&open(kind, &server.address), &request());
             assert_eq!(outcome.reply.as_ref(), Ok(&whole), "{bytes} bytes at a time");
             assert_eq!(outcome.shown, whole.text);
@@ -161,11 +191,11 @@ fn pieces_do_not_matter(kind: &str, stream: &str) {
 /// nothing that counts.
 fn a_cut_is_never_a_reply(kind: &str, stream: &str, tail: usize) {
     let whole = reply_to(kind, stream);
-    let answers: Vec<Answer> = [(true, End::Closed), (false, End::Closed)]
+    let answers: Vec<Answer> = [true, false]
         .into_iter()
-        .flat_map(|(chunked, end)| {
+        .flat_map(|chunked| {
             let answer = Answer { chunked, ..Answer::stream(stream) };
-            (0..=stream.len()).map(move |bytes| answer.clone().cut(bytes, end))
+            (0..=stream.len()).map(move |bytes| answer.clone().cut(bytes, End::Closed))
         })
         .collect();
     let count = answers.len();

@@ -1,11 +1,11 @@
 //! OpenAI Responses: streams as its documentation shows them.
 
-use checkrein_contract::{ProviderFault, RawCall, StopReason, Usage};
+use checkrein_contract::{ProviderFault, StopReason};
 use insta::assert_json_snapshot;
 use serde_json::json;
 
-use super::server::{Answer, Server};
-use super::{a_cut_is_never_a_reply, ask, follow_up, open, pieces_do_not_matter, reply_to, request};
+use super::server::Answer;
+use super::{a_cut_is_never_a_reply, error_of, pieces_do_not_matter, reply_to, says_the_same, sent};
 
 const KIND: &str = "openai";
 
@@ -63,11 +63,7 @@ fn ended(last: &str) -> String {
 #[test]
 fn a_reply_is_put_together() {
     let reply = reply_to(KIND, STREAM);
-    assert_eq!(reply.text, "I look — señor 🐎.");
-    let call = |tool: &str, arguments: &str| RawCall { tool: tool.to_owned(), arguments: arguments.to_owned() };
-    assert_eq!(reply.calls, [call("look", "{\"path\": \"src\"}"), call("either", "{\"id\":\"7\"}")]);
-    assert_eq!(reply.stop, StopReason::Calls);
-    assert_eq!(reply.usage, Some(Usage { input: 242, output: 89, cached: 200, estimated: false }));
+    says_the_same(&reply, "{\"path\": \"src\"}");
     let reasoning = json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAABo" });
     assert_eq!(
         reply.provider["openai"],
@@ -109,9 +105,7 @@ fn reasons_to_stop() {
         (ended(r#"{"type":"error","error":{"type":"rate_limit_exceeded","message":"m"}}"#), ProviderFault::RateLimited),
         (ended(r#"{"type":"response.queued"}"#), ProviderFault::Broken),
     ] {
-        let answer = Answer::stream(&stream);
-        let server = Server::new(move |_| answer.clone());
-        let error = ask(&open(KIND, &server.address), &request()).reply.unwrap_err();
+        let error = error_of(KIND, Answer::stream(&stream));
         assert_eq!(error.fault, fault, "{error}");
     }
 }
@@ -119,16 +113,10 @@ fn reasons_to_stop() {
 /// The requests as they were sent: the first, and one that carries everything back.
 #[test]
 fn requests_as_they_are_sent() {
-    let answer = Answer::stream(STREAM);
-    let server = Server::new(move |_| answer.clone());
-    let provider = open(KIND, &server.address);
-    let reply = ask(&provider, &request()).reply.unwrap();
-    let first = server.requests.recv().unwrap();
+    let [first, second] = sent(KIND, STREAM);
     assert_eq!(first.line, "POST /responses HTTP/1.1");
     assert_eq!(first.header("authorization"), Some(format!("Bearer {}", super::KEY).as_str()));
     assert_json_snapshot!("responses_first", first.body);
-    ask(&provider, &follow_up(&reply)).reply.unwrap();
-    let second = server.requests.recv().unwrap();
     assert_json_snapshot!("responses_second", second.body["input"]);
     assert_eq!(second.body["tool_choice"], "none");
     for unchanged in ["instructions", "tools"] {
