@@ -41,15 +41,19 @@ fn walk(schema: &Value, path: &str, accepts: &Accepts, lost: &mut Vec<String>) -
                 out.insert("description".to_owned(), json!(format!("{said} Default: {value}.").trim_start()));
             }
             "description" if out.contains_key("description") => {}
-            // The same thing in another word.
-            "const" if refused => _ = out.insert("enum".to_owned(), json!([value])),
-            "exclusiveMinimum" if refused && whole(map, value).is_some() => {
+            // The same thing in another word, where that word is free.
+            "const" if refused && !map.contains_key("enum") => _ = out.insert("enum".to_owned(), json!([value])),
+            "exclusiveMinimum" if refused && !map.contains_key("minimum") && whole(map, value).is_some() => {
                 out.insert("minimum".to_owned(), json!(whole(map, value).map(|n| n.saturating_add(1))));
             }
-            "exclusiveMaximum" if refused && whole(map, value).is_some() => {
+            "exclusiveMaximum" if refused && !map.contains_key("maximum") && whole(map, value).is_some() => {
                 out.insert("maximum".to_owned(), json!(whole(map, value).map(|n| n.saturating_sub(1))));
             }
-            "oneOf" if accepts.without.contains(&"oneOf") && !(top && accepts.without_at_top.contains(&"anyOf")) => {
+            "oneOf"
+                if accepts.without.contains(&"oneOf")
+                    && !map.contains_key("anyOf")
+                    && !(top && accepts.without_at_top.contains(&"anyOf")) =>
+            {
                 // Values that stand for themselves exclude each other anyway.
                 if !value.as_array().is_some_and(|all| all.iter().all(|one| one.get("const").is_some())) {
                     lost.push(format!("{}: exactly one of the alternatives fits", place(path)));
@@ -88,4 +92,37 @@ fn whole(map: &Map<String, Value>, bound: &Value) -> Option<i64> {
 
 fn place(path: &str) -> &str {
     if path.is_empty() { "all" } else { path }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What would be said in a word that says something else already is told instead.
+    #[test]
+    fn nothing_is_lost_in_silence() {
+        let accepts =
+            Accepts { without: &["const", "exclusiveMinimum", "exclusiveMaximum", "oneOf"], without_at_top: &[] };
+        let number =
+            json!({ "type": "integer", "exclusiveMinimum": 0, "minimum": -5, "exclusiveMaximum": 9, "maximum": 20 });
+        let word = json!({ "const": "a", "enum": ["a", "b"] });
+        let either = json!({ "anyOf": [{ "type": "string" }], "oneOf": [{ "minLength": 1 }] });
+        let parameters = json!({ "type": "object", "properties": { "n": number, "w": word, "e": either } });
+        let tool = ToolSpec { name: "t".to_owned(), description: "Does.".to_owned(), parameters };
+        let mut lost = Vec::new();
+        let fitted = fit(&tool, &accepts, &mut lost);
+        let kept = json!({ "n": { "type": "integer", "minimum": -5, "maximum": 20 }, "w": { "enum": ["a", "b"] },
+            "e": { "anyOf": [{ "type": "string" }] } });
+        assert_eq!(fitted.parameters["properties"], kept);
+        assert_eq!(
+            lost,
+            [
+                "t: /e: oneOf [{\"minLength\":1}]",
+                "t: /n: exclusiveMaximum 9",
+                "t: /n: exclusiveMinimum 0",
+                "t: /w: const \"a\"",
+            ]
+        );
+        assert!(fitted.description.contains("/w: const"), "{}", fitted.description);
+    }
 }

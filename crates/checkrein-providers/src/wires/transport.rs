@@ -99,6 +99,9 @@ impl Transport {
         if url.query().is_some() {
             return Err(format!("`{address}` has a query, where the path of a request has to follow"));
         }
+        if url.fragment().is_some() {
+            return Err(format!("`{address}` has a fragment, where the path of a request has to follow"));
+        }
         let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         let here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
         match url.scheme() {
