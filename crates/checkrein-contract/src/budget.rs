@@ -81,16 +81,15 @@ impl FromStr for NewLimit {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "write one of steps, calls, tokens, seconds, usd = a number".to_owned();
         let (name, number) = text.split_once('=').ok_or_else(wrong)?;
-        let small = || number.parse().map_err(|_| wrong());
-        let large = || number.parse().map_err(|_| wrong());
-        match name {
-            "steps" => small().map(Self::Steps),
-            "calls" => small().map(Self::Calls),
-            "tokens" => large().map(Self::Tokens),
-            "seconds" => large().map(Self::Seconds),
-            "usd" => number.parse().ok().filter(|usd| is_amount(*usd)).map(Self::Usd).ok_or_else(wrong),
-            _ => Err(wrong()),
-        }
+        let limit = match name {
+            "steps" => number.parse().ok().map(Self::Steps),
+            "calls" => number.parse().ok().map(Self::Calls),
+            "tokens" => number.parse().ok().map(Self::Tokens),
+            "seconds" => number.parse().ok().map(Self::Seconds),
+            "usd" => number.parse().ok().filter(|usd| is_amount(*usd)).map(Self::Usd),
+            _ => None,
+        };
+        limit.ok_or_else(wrong)
     }
 }
 

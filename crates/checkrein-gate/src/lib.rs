@@ -38,7 +38,7 @@ pub use ports::{
     Enforcement, FactSource, Failure, Guard, GuardView, Hook, HookFailure, Next, RecordFailure, Recorder, Rendered,
     RunContext, RunOutput, Sandbox, SandboxFailure, Shown, Spill, Tool, Typed, input_schema, output_schema,
 };
-pub use redact::{DETECTORS, RedactingStream, Redactor, TooManySecrets, redact_text, redact_value};
+pub use redact::{DETECTORS, RedactingStream, Redactor, redact_text, redact_value};
 pub use registry::{Registry, RegistryError};
 pub use remedy::{error_text, remedy};
 pub use stages::{Changed, Judged, Refused, Started, find_out, parse, start};

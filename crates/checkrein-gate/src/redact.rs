@@ -35,24 +35,14 @@ pub struct Redactor {
     known: Option<Arc<Known>>,
 }
 
-/// Secrets that can not be looked for.
-#[derive(Debug, thiserror::Error)]
-#[error("these secrets can not be looked for: {reason}")]
-pub struct TooManySecrets {
-    reason: String,
-}
-
 impl Redactor {
-    /// One that knows these secrets, by name.
-    ///
-    /// # Errors
-    /// [`TooManySecrets`] when they are more, or longer, than can be looked for at once (gigabytes).
-    pub fn knowing(secrets: &BTreeMap<String, String>) -> Result<Self, TooManySecrets> {
-        let known = Known::new(secrets).map_err(|error| TooManySecrets { reason: error.to_string() })?;
-        Ok(Self { known: known.map(Arc::new) })
+    /// One that knows these secrets, by name; `None` where they are more, or longer, than can be looked for at once
+    /// (gigabytes).
+    pub fn knowing(secrets: &BTreeMap<String, String>) -> Option<Self> {
+        Some(Self { known: Known::new(secrets).ok()?.map(Arc::new) })
     }
 
-    /// The same for what was read from files that are there to hold secrets.
+    /// What was read from files that are there to hold secrets, looked at more strictly.
     pub(crate) fn strict(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(files::strict(&text).into_owned()),
@@ -75,13 +65,11 @@ impl Redactor {
 
     /// The text without secrets.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if scan::scan(text.as_bytes(), 0, true, self.known()).found.is_empty() {
+        let seen = scan::scan(text.as_bytes(), 0, true, self.known());
+        if seen.found.is_empty() {
             return Cow::Borrowed(text);
         }
-        let mut stream = self.stream();
-        let mut out = stream.push(text);
-        out.push_str(&stream.finish());
-        Cow::Owned(out)
+        Cow::Owned(self.stream().whole(text, &seen))
     }
 
     /// Redacts every string in a value, object keys included. A key is the name that its value is given to.
@@ -118,7 +106,7 @@ impl Redactor {
         match self.text(&line) {
             Cow::Borrowed(_) => Value::String(text),
             Cow::Owned(cleaned) => {
-                let name = format!("{key}: ");
+                let name = format!("{}: ", self.text(key));
                 // What was found in the name alone is for the key.
                 Value::String(cleaned.strip_prefix(&name).map_or(text, str::to_owned))
             }

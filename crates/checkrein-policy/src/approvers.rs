@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use checkrein_contract::{Approvers, Decision, RolesAsked, RuleRef, Verdict, Winner};
+use checkrein_contract::{Approvers, Decision, RolesAsked, Verdict, Winner};
 use checkrein_toml::{FileError, Source, Spanned, nearest};
 use serde::Deserialize;
 
 use crate::Policy;
 use crate::file::RuleFile;
+use crate::policy::Rule;
 
 /// The table, as `serde` reads it.
 #[derive(Debug, Default, Deserialize)]
@@ -48,15 +49,15 @@ impl Approvals {
     }
 
     /// Whether every role that a rule names has people. Asked when all files are read.
-    pub(crate) fn check(&self, rules: impl Iterator<Item = (RuleRef, Vec<String>)>) -> Result<(), FileError> {
-        for (origin, roles) in rules {
-            if let Some(role) = roles.iter().find(|role| !self.roles.contains_key(*role)) {
+    pub(crate) fn check<'a>(&self, rules: impl Iterator<Item = &'a Rule>) -> Result<(), FileError> {
+        for Rule { origin, approvers, .. } in rules {
+            if let Some(role) = approvers.iter().find(|role| !self.roles.contains_key(*role)) {
                 let near = nearest(role, self.roles.keys().map(String::as_str));
                 let message = format!(
                     "rule `{}` wants the yes of a `{role}`, and no `[approvals]` says who that is, so nobody could give it",
                     origin.rule
                 );
-                return Err(FileError { file: origin.file, line: origin.line, message, near });
+                return Err(FileError { file: origin.file.clone(), line: origin.line, message, near });
             }
         }
         Ok(())

@@ -28,11 +28,6 @@ pub fn floor() -> PolicySource {
 }
 
 impl Policy {
-    fn wanted_roles(&self) -> impl Iterator<Item = (RuleRef, Vec<String>)> {
-        let rules = self.layers.iter().flat_map(|layer| &layer.rules);
-        rules.map(|rule| (rule.origin.clone(), rule.approvers.clone()))
-    }
-
     /// Builds a policy from its layers; the floor is added when it is not among them.
     ///
     /// # Errors
@@ -58,7 +53,7 @@ impl Policy {
             digested.push(u8::from(source.only_tightens));
             digested.extend_from_slice(Digest::of(source.text.as_bytes()).as_str().as_bytes());
         }
-        policy.approvals.check(policy.wanted_roles())?;
+        policy.approvals.check(policy.layers.iter().flat_map(|layer| &layer.rules))?;
         policy.digest = Digest::of(&digested);
         Ok(policy)
     }

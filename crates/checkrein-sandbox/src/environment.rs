@@ -76,7 +76,7 @@ impl From<Vec<(String, String)>> for Environment {
         let secrets: BTreeMap<String, String> =
             secrets.into_iter().map(|(variable, value)| (name(variable), value)).collect();
         let long = secrets.iter().filter(|(_, value)| value.len() >= SHORTEST);
-        let redactor = Redactor::knowing(&long.map(|(name, value)| (name.clone(), value.clone())).collect()).ok();
+        let redactor = Redactor::knowing(&long.map(|(name, value)| (name.clone(), value.clone())).collect());
         Self { plain: plain.into_iter().filter(|(name, _)| passes(name)).collect(), secrets, redactor }
     }
 }

@@ -197,12 +197,6 @@ impl State {
         self.settle(usage);
         self.attempt = 0;
         self.provider = provider.clone();
-        let parts = calls.iter().map(|call| ToolCallPart {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            args: call.args.clone(),
-        });
-        let message = Message::Assistant { text: text.to_owned(), calls: parts.collect(), provider: provider.clone() };
         if self.last.is_some() {
             // Nothing of the last reply is carried out; its text is the answer. Calls of it would stand without results
             // in the next request, where a person raises the limit, and no model takes such a request.
@@ -215,6 +209,12 @@ impl State {
             self.phase = Phase::Ready;
             return Ok(());
         }
+        let parts = calls.iter().map(|call| ToolCallPart {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            args: call.args.clone(),
+        });
+        let message = Message::Assistant { text: text.to_owned(), calls: parts.collect(), provider: provider.clone() };
         self.spend.steps += 1;
         for call in calls {
             self.tool_runs.entry(call.tool.clone()).or_default();

@@ -81,7 +81,7 @@ impl State {
         }
     }
 
-    /// The first limit that these would leave reached, with what was used of it; `None` when the session could go on.
+    /// The first limit that these would leave reached; `None` when the session could go on.
     pub fn still_spent(&self, budget: &Budget) -> Option<Limit> {
         let under = Self { budget: budget.clone(), ..self.clone() };
         under.limit_reached(0, self.last_at)

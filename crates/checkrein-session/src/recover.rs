@@ -4,7 +4,7 @@ use checkrein_contract::{Code, Finished, FinishedAs, OnAsk, Settlement};
 use checkrein_gate::error_text;
 
 use crate::batch::Slot;
-use crate::state::{Phase, State};
+use crate::state::State;
 
 /// Ends of calls that a crash left open, to be recorded before anything else when a session is resumed, and again when a
 /// person has said what became of one.
@@ -17,7 +17,7 @@ pub fn recover(state: &State) -> Vec<Finished> {
     let asks_nobody = state.opened().on_ask == OnAsk::Deny;
     let mut ends = Vec::new();
     let mut unknown = false;
-    for slot in open_slots(state) {
+    for slot in state.open_slots() {
         match (&slot.settled, slot.is_interrupted()) {
             (Some((Settlement::Done, note)), true) => {
                 let text = said("[harness] It was interrupted. A person looked, and says that it took effect", note);
@@ -60,16 +60,8 @@ fn said(what: &str, note: &str) -> String {
 /// for a person's word.
 pub fn close_unstarted(state: &State) -> Vec<Finished> {
     let message = "the run was cancelled before it was started";
-    let open = open_slots(state).filter(|slot| !slot.is_interrupted());
+    let open = state.open_slots().filter(|slot| !slot.is_interrupted());
     open.map(|slot| end(slot, FinishedAs::NotStarted, Code::ToolNotStarted, message)).collect()
-}
-
-fn open_slots(state: &State) -> impl Iterator<Item = &Slot> {
-    let batch = match &state.phase {
-        Phase::Calls(batch) | Phase::Checking(batch) => Some(batch),
-        Phase::Ready | Phase::Waiting | Phase::Answered | Phase::Ending(_) => None,
-    };
-    batch.into_iter().flat_map(|batch| &batch.slots).filter(|slot| slot.ended.is_none())
 }
 
 fn end(slot: &Slot, how: FinishedAs, code: Code, message: &str) -> Finished {

@@ -11,7 +11,7 @@ use checkrein_gate::RecordedApproval;
 use serde_json::Value;
 
 use crate::apply::ApplyError;
-use crate::batch::Batch;
+use crate::batch::{Batch, Slot};
 use crate::budget::Reserved;
 use crate::history::History;
 
@@ -209,22 +209,22 @@ impl State {
     /// The calls that were started, may not be repeated and have no end, where nobody has said what became of them. Between
     /// two steps of a session there are none, unless a process was lost.
     pub fn unknown_outcomes(&self) -> Vec<ProposedCall> {
-        let batch = match &self.phase {
-            Phase::Calls(batch) | Phase::Checking(batch) => batch,
-            Phase::Ready | Phase::Waiting | Phase::Answered | Phase::Ending(_) => return Vec::new(),
-        };
-        let open = batch.slots.iter().filter(|slot| slot.is_interrupted() && slot.settled.is_none());
+        let open = self.open_slots().filter(|slot| slot.is_interrupted() && slot.settled.is_none());
         open.map(|slot| slot.call.clone()).collect()
     }
 
     /// Whether a call is still on its way, so that an answer to it counts.
     pub fn is_waiting_for(&self, call: &CallId) -> bool {
-        match &self.phase {
-            Phase::Calls(batch) | Phase::Checking(batch) => {
-                batch.slots.iter().any(|slot| slot.call.id == *call && slot.ended.is_none())
-            }
-            Phase::Ready | Phase::Waiting | Phase::Answered | Phase::Ending(_) => false,
-        }
+        self.open_slots().any(|slot| slot.call.id == *call)
+    }
+
+    /// Calls on their way that have no end yet.
+    pub(crate) fn open_slots(&self) -> impl Iterator<Item = &Slot> {
+        let batch = match &self.phase {
+            Phase::Calls(batch) | Phase::Checking(batch) => Some(batch),
+            Phase::Ready | Phase::Waiting | Phase::Answered | Phase::Ending(_) => None,
+        };
+        batch.into_iter().flat_map(|batch| &batch.slots).filter(|slot| slot.ended.is_none())
     }
 
     /// Whether a person may say something to the model now: no call is on its way.

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
+use super::known::begun;
 use super::tail::{Tail, is_token};
 use super::{Look, private_key, value};
 use crate::redact::MARKER;
@@ -45,11 +46,13 @@ pub(crate) struct Rule {
 
 pub(crate) struct Rules {
     pub(crate) rules: Vec<Rule>,
-    /// In lower case, each once; the last is that of private keys.
-    pub(crate) keywords: Vec<&'static str>,
+    /// In lower case, as often as rules have them; the last is that of private keys.
+    keywords: Vec<&'static str>,
+    /// Length of the longest, bytes.
+    longest: usize,
     finds: Option<AhoCorasick>,
-    /// Rules by keyword.
-    of: Vec<Vec<usize>>,
+    /// The rule of each keyword.
+    of: Vec<usize>,
 }
 
 /// All rules, read at the first use.
@@ -60,22 +63,17 @@ pub(crate) fn all() -> &'static Rules {
 
 impl Rules {
     fn read() -> Self {
-        let mut read = Self { rules: Vec::new(), keywords: Vec::new(), finds: None, of: Vec::new() };
+        let mut read = Self { rules: Vec::new(), keywords: Vec::new(), longest: 0, finds: None, of: Vec::new() };
         let lines = TABLES.iter().flat_map(|table| table.lines());
         for (rule, keywords) in lines.filter_map(Rule::read) {
             for keyword in keywords.split(',') {
-                let index = read.keywords.iter().position(|known| *known == keyword).unwrap_or_else(|| {
-                    read.keywords.push(keyword);
-                    read.of.push(Vec::new());
-                    read.keywords.len() - 1
-                });
-                if let Some(of) = read.of.get_mut(index) {
-                    of.push(read.rules.len());
-                }
+                read.keywords.push(keyword);
+                read.of.push(read.rules.len());
             }
             read.rules.push(rule);
         }
         read.keywords.push(private_key::KEYWORD);
+        read.longest = read.keywords.iter().map(|keyword| keyword.len()).max().unwrap_or(0);
         let builder = &mut AhoCorasick::builder();
         builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
         read.finds = builder.build(&read.keywords).ok();
@@ -91,13 +89,22 @@ impl Rules {
     ) -> impl Iterator<Item = (usize, Look)> + 'a {
         let rest = text.get(from..).unwrap_or_default();
         let found = self.finds.iter().flat_map(move |finds| finds.find_overlapping_iter(rest));
-        found.flat_map(move |hit| {
+        found.filter_map(move |hit| {
             let (at, end) = (from + hit.start(), from + hit.end());
-            let key = hit.pattern().as_usize() + 1 == self.keywords.len();
-            let key = key.then(|| (at, private_key::look(text, at, last)));
-            let of = self.of.get(hit.pattern().as_usize()).map_or(&[][..], Vec::as_slice);
-            let rules = of.iter().filter_map(|index| self.rules.get(*index));
-            rules.map(move |rule| (at, rule.look(text, at, end, last))).chain(key)
+            match self.of.get(hit.pattern().as_usize()) {
+                Some(rule) => self.rules.get(*rule).map(|rule| (at, rule.look(text, at, end, last))),
+                None => Some((at, private_key::look(text, at, last))),
+            }
+        })
+    }
+
+    /// Where the end of a text may be the beginning of a keyword.
+    pub(crate) fn begins(&self, text: &[u8]) -> usize {
+        begun(text, self.longest, |rest| {
+            let begins = |keyword: &str| {
+                keyword.as_bytes().get(..rest.len()).is_some_and(|head| head.eq_ignore_ascii_case(rest))
+            };
+            self.keywords.iter().any(|keyword| begins(keyword))
         })
     }
 }

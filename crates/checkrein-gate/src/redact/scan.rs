@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::detectors::Look;
-use crate::detectors::known::{Known, begun};
+use crate::detectors::known::Known;
 use crate::detectors::rules::{self, MOST_BACK};
 use crate::detectors::tail::Tail;
 
@@ -62,13 +62,7 @@ pub(super) fn scan(text: &[u8], from: usize, last: bool, known: Option<&Known>) 
 
 /// Where the end of a text may be the beginning of a keyword or of a value.
 fn beginning(text: &[u8], known: Option<&Known>) -> usize {
-    let keywords = &rules::all().keywords;
-    let longest = keywords.iter().map(|keyword| keyword.len()).max().unwrap_or(0);
-    let keyword = begun(text, longest, |rest| {
-        let begins =
-            |keyword: &&&str| keyword.as_bytes().get(..rest.len()).is_some_and(|k| k.eq_ignore_ascii_case(rest));
-        keywords.iter().any(|keyword| begins(&keyword))
-    });
+    let keyword = rules::all().begins(text);
     known.map_or(keyword, |known| keyword.min(known.begins(text)))
 }
 

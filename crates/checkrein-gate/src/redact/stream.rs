@@ -2,7 +2,7 @@
 //!
 //! What comes out is the same wherever the text was cut, and never a part of what is a secret in the whole.
 
-use super::scan::{Found, scan};
+use super::scan::{Found, Scan, scan};
 use super::{MARKER, Redactor, shown};
 use crate::detectors::rules::{CONTEXT, MOST_BACK};
 use crate::detectors::tail::Tail;
@@ -49,9 +49,19 @@ impl RedactingStream {
         rest
     }
 
+    /// A whole text, of which it was seen already what is in it.
+    pub(super) fn whole(mut self, text: &str, seen: &Scan) -> String {
+        self.text = text.as_bytes().to_vec();
+        shown(self.go_on(seen))
+    }
+
     fn advance(&mut self, last: bool) -> Vec<u8> {
-        let mut out = Vec::new();
         let seen = scan(&self.text, self.next, last, self.redactor.known());
+        self.go_on(&seen)
+    }
+
+    fn go_on(&mut self, seen: &Scan) -> Vec<u8> {
+        let mut out = Vec::new();
         self.follow();
         for found in &seen.found {
             self.leave_out(found, &mut out);
