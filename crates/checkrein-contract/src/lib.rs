@@ -45,7 +45,7 @@ pub use event::{
 pub use fact::{Answered, Facts, Finding, Question, Remotes};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
-pub use money::{Cost, Price, is_amount, nano_usd};
+pub use money::{Cost, Price, is_amount, nano_usd, usd};
 pub use opened::{Check, OnAsk, Parent, PolicySource, SessionOpened, Skill, StopOn};
 pub use outcome::{Outcome, Status, Stop};
 pub use ports::{

@@ -48,6 +48,11 @@ pub fn is_amount(usd: f64) -> bool {
     usd.is_finite() && usd >= 0.0
 }
 
+/// Billionths in dollars.
+pub fn usd(nano_usd: u64) -> f64 {
+    nano_usd as f64 / NANO
+}
+
 /// Dollars in billionths, rounded down.
 pub fn nano_usd(usd: f64) -> u64 {
     whole(usd * NANO)

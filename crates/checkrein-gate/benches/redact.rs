@@ -45,11 +45,7 @@ fn output() -> String {
 }
 
 fn cut(mut text: String) -> String {
-    let mut at = SIZE.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    text.truncate(at);
+    text.truncate(text.floor_char_boundary(SIZE));
     text
 }
 

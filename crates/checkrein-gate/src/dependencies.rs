@@ -8,13 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use checkrein_contract::{Call, Dependency, Digest, Effect, Facts, Finding, Place, Question, digest_json};
-use checkrein_policy::paths;
+use checkrein_policy::{MOST_REAL_NAMES, paths};
 use serde_json::json;
 
 use crate::registry::Entry;
 
-/// Files of one pattern whose content counts, at most: as many as are judged by their real names.
-const MOST_MATCHES: usize = 64;
 /// Changes that a message names; more say no more.
 const MOST_NAMED: usize = 4;
 
@@ -25,7 +23,7 @@ pub(crate) fn questions(call: &Call, entry: &Entry, effects: &[Effect], facts: &
         match effect {
             Effect::Write { path, glob: true, .. } | Effect::Delete { path, glob: true, .. } => {
                 let matched = facts.list(&Question::Matches { pattern: path.clone() }).unwrap_or_default();
-                files.extend(matched.iter().take(MOST_MATCHES).cloned());
+                files.extend(matched.iter().take(MOST_REAL_NAMES).cloned());
             }
             Effect::Write { path, incidental: false, .. } | Effect::Delete { path, .. } => {
                 _ = files.insert(path.clone())

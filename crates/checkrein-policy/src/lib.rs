@@ -37,7 +37,7 @@ pub use decide::decide;
 pub use lint::Lint;
 pub use load::{floor, refuse_unreadable};
 pub use manifest::{Manifest, Parameter, ParameterType, ToolEffect, foreign_tools, is_variable, tools_of};
-pub use policy::Policy;
+pub use policy::{MOST_REAL_NAMES, Policy};
 pub use rounds::{Round, Rounds, foresee_until_known};
 pub use scene::Scene;
 pub use variables::Variables;

@@ -5,6 +5,10 @@ use checkrein_contract::{Digest, Effect, EffectWord, Facts, Finding, Layer, Ques
 use crate::approvers::Approvals;
 use crate::rules::{Cover, Matcher};
 
+/// Files found for one question that are judged by their real names, at most; a call that may reach more is judged by the
+/// pattern it gave.
+pub const MOST_REAL_NAMES: usize = 64;
+
 /// Rules of all layers, loaded and checked. Immutable; cheap to ask.
 #[derive(Debug)]
 pub struct Policy {
@@ -110,7 +114,8 @@ impl Policy {
         // A file that was found is judged by its real name, like one that was written down.
         for (question, answer) in facts.iter() {
             if let (Question::Holds { .. }, Some(Finding::List(files))) = (question, answer) {
-                questions.extend(files.iter().take(64).map(|path| Question::RealPath { path: path.clone() }));
+                questions
+                    .extend(files.iter().take(MOST_REAL_NAMES).map(|path| Question::RealPath { path: path.clone() }));
             }
         }
         questions.retain(|question| !facts.has(question));

@@ -43,11 +43,7 @@ pub fn foresee(command: &str, scene: Scene<'_>) -> Foreseen {
     let mut walker = Walker::new(scene);
     if command.len() > MOST_BYTES {
         // Its beginning is still searched for what is denied.
-        let mut end = MOST_BYTES;
-        while !command.is_char_boundary(end) {
-            end -= 1;
-        }
-        walker.text(command.get(..end).unwrap_or_default());
+        walker.text(command.get(..command.floor_char_boundary(MOST_BYTES)).unwrap_or_default());
         walker.note(Effect::unknown("the command line is longer than 65,536 bytes"));
     } else {
         walker.text(command);

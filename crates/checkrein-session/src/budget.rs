@@ -1,6 +1,6 @@
 //! Budgets as a ledger: what a request may use at most is reserved before it is sent, and settled when it is over.
 
-use checkrein_contract::{Budget, Limit, Message, Status, Usage, nano_usd};
+use checkrein_contract::{Budget, Limit, Message, Status, Usage, nano_usd, usd};
 
 use crate::state::{Phase, State};
 
@@ -77,7 +77,7 @@ impl State {
             calls: small(self.calls_left()),
             tokens: part(self.tokens_left()),
             seconds: part(self.millis_left(now) / 1_000).max(1),
-            usd: self.nano_usd_left().map(|left| part(left) as f64 / 1e9),
+            usd: self.nano_usd_left().map(|left| usd(part(left))),
         }
     }
 

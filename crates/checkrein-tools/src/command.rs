@@ -60,10 +60,11 @@ impl CommandTool {
                 |name| Failure::new(Code::InvalidArgs, format!("`{name}` has no value, and the program needs it")),
             )?;
         match argv.first_mut() {
-            Some(program) if program.starts_with("./") => {
-                *program = self.folder.join(program.trim_start_matches("./")).to_string_lossy().into_owned();
+            Some(program) => {
+                if let Some(own) = self.own_program(program) {
+                    *program = own;
+                }
             }
-            Some(_) => {}
             None => {
                 let message = format!("`{}` names no program to run", self.manifest.name);
                 return Err(Failure::new(Code::ToolFailed, message));
@@ -86,6 +87,12 @@ impl CommandTool {
             keep_bytes: MAX_OUTPUT_BYTES,
             spill: None,
         })
+    }
+
+    /// The path of a program that lies beside the manifest; `None` for every other.
+    fn own_program(&self, word: &str) -> Option<String> {
+        let inside = word.strip_prefix("./")?;
+        Some(self.folder.join(inside).to_string_lossy().into_owned())
     }
 
     fn value(&self, output: RunOutput) -> Result<Value, Failure> {
@@ -161,11 +168,11 @@ impl AnyTool for CommandTool {
         // `["python3", "pay.py", "{sum}"]`. A word that is no file is one that is not there, then as now.
         let workspace = Place { cwd: place.root.clone(), ..place.clone() };
         let words = self.manifest.argv.as_deref().unwrap_or_default().iter().enumerate();
-        let files = words.filter_map(|(index, word)| match (index, word.strip_prefix("./")) {
+        let files = words.filter_map(|(index, word)| match self.own_program(word) {
             _ if word.is_empty() || word.starts_with('-') || word.contains(['{', '\0']) => None,
-            (0, Some(inside)) => Some(self.folder.join(inside).to_string_lossy().into_owned()),
-            (0, None) if !word.contains('/') => None,
-            _ => Some(paths::absolute(word, &workspace)),
+            Some(own) if index == 0 => Some(own),
+            None if index == 0 && !word.contains('/') => None,
+            Some(_) | None => Some(paths::absolute(word, &workspace)),
         });
         files.collect()
     }

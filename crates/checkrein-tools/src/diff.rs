@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
+use crate::lines::beginning;
+
 /// Longest diff, bytes; what is longer is cut at a line and says so. About two screens.
 pub(crate) const MAX_DIFF_BYTES: usize = 8_000;
 /// Time for the best diff; after it a coarser one is taken.
@@ -23,13 +25,7 @@ fn bounded(mut text: String) -> String {
     if text.len() <= MAX_DIFF_BYTES {
         return text;
     }
-    let mut end = MAX_DIFF_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    if let Some(line) = text.get(..end).and_then(|kept| kept.rfind('\n')) {
-        end = line + 1;
-    }
+    let end = beginning(&text, MAX_DIFF_BYTES);
     let left_out = text.len() - end;
     text.truncate(end);
     if !text.ends_with('\n') {

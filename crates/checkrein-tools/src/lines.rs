@@ -15,6 +15,12 @@ pub(crate) fn numbered(number: u64, text: &str) -> String {
     format!("{number}: {text}")
 }
 
+/// Where a text of more than `most` bytes is cut: behind a line, or, where there is none, behind a character.
+pub(crate) fn beginning(text: &str, most: usize) -> usize {
+    let end = text.floor_char_boundary(most);
+    text.get(..end).and_then(|head| head.rfind('\n')).map_or(end, |at| at + 1)
+}
+
 /// What was found in the window.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Window {

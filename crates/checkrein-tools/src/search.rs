@@ -205,10 +205,7 @@ fn shown(line: &[u8]) -> (String, bool) {
     if text.len() <= MAX_LINE_BYTES {
         return (text.into_owned(), false);
     }
-    let mut end = MAX_LINE_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(MAX_LINE_BYTES);
     let kept = text.get(..end).unwrap_or_default();
     (format!("{kept} [cut at {MAX_LINE_BYTES} bytes, {} more]", text.len() - end), true)
 }

@@ -72,14 +72,8 @@ fn bound(call: &CallId, text: String, cut: bool, most: usize, spill: &dyn Spill)
     }
     // The end often says how it came out, so both ends are kept, with room for the words between them.
     let keep = most / 2 - most / 16;
-    let mut head = keep;
-    while !text.is_char_boundary(head) {
-        head -= 1;
-    }
-    let mut tail = text.len() - keep;
-    while !text.is_char_boundary(tail) {
-        tail += 1;
-    }
+    let head = text.floor_char_boundary(keep);
+    let tail = text.ceil_char_boundary(text.len() - keep);
     let rest = match spill.save(&format!("{call}.txt"), text.as_bytes()) {
         Some(path) => {
             let next = serde_json::json!({ "file_path": path.display().to_string() });

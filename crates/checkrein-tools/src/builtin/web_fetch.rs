@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::lines::beginning;
 use crate::next_call::next_call;
 use crate::off_thread::{cancelled, off_thread};
 use crate::printable;
@@ -103,7 +104,7 @@ impl Tool for WebFetch {
             if text.len() > SHOWN_BYTES {
                 let file = context.spill.save(&format!("{}-page.md", approved.call().id), text.as_bytes());
                 spilled = file.and_then(|path| path.to_str().map(str::to_owned));
-                text.truncate(beginning(&text));
+                text.truncate(beginning(&text, SHOWN_BYTES));
             }
             Ok(Output {
                 url: fetched.url,
@@ -170,10 +171,4 @@ impl Tool for WebFetch {
     fn examples() -> Vec<Value> {
         vec![json!({"url": "https://docs.example/guide"})]
     }
-}
-
-/// Where a text that is too long is cut: behind a line, or, where there is none, behind a character.
-fn beginning(text: &str) -> usize {
-    let end = text.floor_char_boundary(SHOWN_BYTES);
-    text.get(..end).and_then(|head| head.rfind('\n')).map_or(end, |at| at + 1)
 }
