@@ -19,6 +19,7 @@ mod estimate;
 mod event;
 mod fact;
 mod ids;
+mod lane;
 mod message;
 mod money;
 mod opened;
@@ -44,6 +45,7 @@ pub use event::{
 };
 pub use fact::{Answered, Facts, Finding, Question, Remotes};
 pub use ids::{ApprovalId, CallId, Digest, SessionId};
+pub use lane::Lane;
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
 pub use money::{Cost, Price, is_amount, nano_usd, usd};
 pub use opened::{Check, OnAsk, Parent, PolicySource, SessionOpened, Skill, StopOn};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Budget, CallId, Digest, Forked, Identity, Layer, Place, Price, SessionId, ToolSpec};
+use crate::{Budget, CallId, Digest, Forked, Identity, Lane, Layer, Place, Price, SessionId, ToolSpec};
 
 /// Everything in force when a session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,6 +85,11 @@ impl SessionOpened {
         self.model.starts_with("hook:")
     }
 
+    /// Which conversation this is, among those of one run.
+    pub fn lane(&self) -> Lane {
+        self.parent.as_ref().map_or_else(Lane::main, |parent| parent.lane.child(parent.number))
+    }
+
     /// What the model costs. A script costs nothing where no price is named, nor does what another agent pays for.
     pub fn price(&self) -> Option<Price> {
         let free = self.is_watched() || self.model.starts_with("script:");
@@ -99,8 +104,15 @@ pub struct Parent {
     pub session: SessionId,
     /// Its call.
     pub call: CallId,
-    /// Which of its sub-sessions this is, from 1.
+    /// Which of its sub-sessions this is, from 1, in the order of the calls that asked for them.
     pub number: u32,
+    /// The lane of that session.
+    #[serde(default, skip_serializing_if = "is_main")]
+    pub lane: Lane,
+}
+
+fn is_main(lane: &Lane) -> bool {
+    *lane == Lane::main()
 }
 
 /// One policy file in force, whole, so that decisions can be recomputed from the journal alone.

@@ -156,6 +156,7 @@ impl State {
             messages,
             tool_choice,
             max_output_tokens,
+            lane: self.opened.lane(),
             provider: self.provider.clone(),
         };
         Plan { request, digest, prefix, shown, estimate, last, trimmed: newly }

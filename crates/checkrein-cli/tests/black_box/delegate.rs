@@ -19,12 +19,11 @@ fn run(desk: &Desk, task: &std::path::Path) -> Lines {
     desk.json(["run".as_ref(), task.as_os_str()])
 }
 
-/// The lines of the sub-session that a result names.
-fn sub(desk: &Desk, text: &str) -> (String, Vec<serde_json::Value>) {
-    let at = text.find("sub-session s-").unwrap_or_else(|| panic!("no sub-session in {text}")) + "sub-session ".len();
-    let id = text[at..at + 10].to_owned();
-    let shown = desk.run(["show", &id, "--json"]);
-    (id, shown.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+/// The lines of the sub-session that the first call had.
+fn sub(desk: &Desk, lines: &Lines) -> Vec<serde_json::Value> {
+    let id = lines.of("finished")[0]["change"]["session"].as_str().unwrap();
+    let shown = desk.run(["show", id, "--json"]);
+    shown.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn verified(desk: &Desk) {
@@ -46,11 +45,12 @@ fn one_that_looks_changes_nothing() {
     );
     let lines = run(&desk, &task);
     assert_eq!(lines.status(), "completed", "{}", lines.outcome());
-    assert!(lines.result(0).starts_with("Under the mat.\n[sub-session s-"), "{}", lines.result(0));
-    assert!(lines.result(0).contains(": completed, 2 steps, 4 calls, "), "{}", lines.result(0));
+    assert!(lines.result(0).starts_with("Under the mat.\n[sub-session main/1"), "{}", lines.result(0));
+    assert!(lines.result(0).contains("main/1: completed, 2 steps, 4 calls, "), "{}", lines.result(0));
     assert_eq!(lines.outcome()["steps"], 4, "its own two and those of the sub-session");
     assert_eq!(lines.outcome()["citations"][0]["source"], "notes.txt");
-    let (_, events) = sub(&desk, lines.result(0));
+    let events = sub(&desk, &lines);
+    assert_eq!(events[0]["parent"]["number"], 1);
     let finished: Vec<&serde_json::Value> = events.iter().filter(|event| event["type"] == "finished").collect();
     let codes: Vec<_> = finished.iter().map(|event| event["code"].as_str()).collect();
     assert_eq!(codes, [None, Some("DENIED"), Some("UNKNOWN_TOOL"), Some("UNKNOWN_TOOL")]);

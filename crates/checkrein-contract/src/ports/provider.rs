@@ -7,9 +7,9 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::BoxFuture;
-use crate::{Code, Message, ToolSpec, Usage};
+use crate::{Code, Lane, Message, ToolSpec, Usage};
 
-/// A request, whole. Its canonical JSON is what cassettes key on and what the journal keeps a digest of.
+/// A request, whole. Its canonical JSON, with its lane, is what cassettes key on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelRequest {
     /// The model.
@@ -24,6 +24,9 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
     /// Ceiling of the reply in tokens; never 0.
     pub max_output_tokens: u32,
+    /// Which conversation it belongs to. Not part of what the model sees.
+    #[serde(skip)]
+    pub lane: Lane,
     /// What the provider asked to get back last. Not part of what the model sees, so not part of the request's identity.
     #[serde(skip)]
     pub provider: Value,

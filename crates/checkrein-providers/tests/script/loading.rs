@@ -1,6 +1,6 @@
 //! Reading scripts: both spellings mean the same, and every mistake names file, line and key.
 
-use checkrein_contract::{ModelRequest, Provider, ToolChoice};
+use checkrein_contract::{Lane, ModelRequest, Provider, ToolChoice};
 use checkrein_providers::{Script, ScriptProvider};
 use checkrein_toml::Source;
 use insta::assert_snapshot;
@@ -93,6 +93,7 @@ fn toml_and_json_say_the_same() {
         messages: Vec::new(),
         tool_choice: ToolChoice::Auto,
         max_output_tokens: 1,
+        lane: Lane::main(),
         provider: Value::Null,
     };
     let reply = |file: &str, text: &str| {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use checkrein_contract::{
-    CallId, Delta, Message, ModelReply, ModelRequest, Provider, ProviderError, ResultPart, ToolChoice,
+    CallId, Delta, Lane, Message, ModelReply, ModelRequest, Provider, ProviderError, ResultPart, ToolChoice,
 };
 use checkrein_providers::{Script, ScriptProvider};
 use checkrein_toml::Source;
@@ -38,6 +38,7 @@ impl Session {
             messages: Vec::new(),
             tool_choice: ToolChoice::Auto,
             max_output_tokens: 100,
+            lane: Lane::main(),
             provider: Value::Null,
         };
         let provider = ScriptProvider::new(script, "script.toml");

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_contract::{
-    CallId, Delta, Message, ModelReply, ModelRequest, Provider as _, ProviderError, ProviderFault, RawCall, ResultPart,
-    StopReason, ToolCallPart, ToolChoice, ToolSpec, Usage,
+    CallId, Delta, Lane, Message, ModelReply, ModelRequest, Provider as _, ProviderError, ProviderFault, RawCall,
+    ResultPart, StopReason, ToolCallPart, ToolChoice, ToolSpec, Usage,
 };
 use checkrein_providers::{Patience, WireProvider, wire_kinds};
 use serde_json::{Value, json};
@@ -148,6 +148,7 @@ fn request() -> ModelRequest {
         messages: vec![Arc::new(user("What is there?"))],
         tool_choice: ToolChoice::Auto,
         max_output_tokens: 1000,
+        lane: Lane::main(),
         provider: Value::Null,
     }
 }

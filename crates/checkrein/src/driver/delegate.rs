@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Actor, Body, BoxFuture, Call, Code, Digest, Finished, FinishedAs, Outcome, Parent, Provider, SessionChange,
+    Actor, Body, BoxFuture, Call, Code, Digest, Finished, FinishedAs, Lane, Outcome, Parent, Provider, SessionChange,
     SessionId, SessionOpened, Spend, Status, Stop, ToolSpec,
 };
 use checkrein_gate::{Approved, Recorder, Registry, error_text, start};
@@ -42,6 +42,7 @@ pub(crate) fn scoped(registry: &Registry, tools: &[ToolSpec]) -> Registry {
 
 /// How a sub-session came out.
 struct Came {
+    lane: Lane,
     outcome: Outcome,
     spend: Spend,
 }
@@ -82,14 +83,15 @@ impl Session {
                 }
                 if state.stop().is_some_and(|stop| !stop.status.can_resume()) {
                     let outcome = state.outcome(head.hash, self.clock.now_ms());
-                    return Ok(Came { outcome, spend: state.spend().clone() });
+                    return Ok(Came { lane: state.opened().lane(), outcome, spend: state.spend().clone() });
                 }
                 self.take_up(session, state.opened())?
             }
         };
         let driven = boxed(&mut child).await;
         self.asker = child.asker.take();
-        Ok(Came { outcome: driven?, spend: child.state().spend().clone() })
+        let state = child.state();
+        Ok(Came { lane: state.opened().lane(), outcome: driven?, spend: state.spend().clone() })
     }
 
     fn begin(&mut self, session: SessionId, call: &Call, delegation: &Delegation) -> Result<Self, HarnessError> {
@@ -109,6 +111,7 @@ impl Session {
                 session: parent.session.clone(),
                 call: call.id.clone(),
                 number: state.delegated() + 1,
+                lane: parent.lane(),
             }),
             forked: None,
             task: format!("{}, of {}", parent.task, parent.session),
@@ -194,10 +197,10 @@ fn boxed(child: &mut Session) -> BoxFuture<'_, Result<Outcome, HarnessError>> {
     Box::pin(child.drive())
 }
 
-fn finished(call: Call, Came { outcome, spend }: Came) -> Finished {
+fn finished(call: Call, Came { lane, outcome, spend }: Came) -> Finished {
+    // The model is told the lane, which is the same in every run; the id is in `change`.
     let facts = format!(
-        "sub-session {}: {}, {} steps, {} calls, {} tokens",
-        outcome.session,
+        "sub-session {lane}: {}, {} steps, {} calls, {} tokens",
         outcome.status,
         spend.steps,
         spend.calls,
