@@ -73,7 +73,12 @@ impl Session {
     async fn come(&mut self, call: &Call, delegation: &Delegation) -> Result<Came, HarnessError> {
         let session = id_of(&self.log.state.opened().session, call);
         let mut child = match self.log.store().head(&session) {
-            Err(JournalError::NoSession { .. }) => self.begin(session, call, delegation)?,
+            Err(JournalError::NoSession { .. }) => {
+                // What asked for the part is durable before the part is: else a crash leaves a sub-session that acts for a
+                // call nobody remembers, and the model, asked again, gives the same work to another.
+                self.log.flush()?;
+                self.begin(session, call, delegation)?
+            }
             Err(error) => return Err(error.into()),
             Ok(head) => {
                 let state = State::fold(&self.log.store().read(&session, 1)?)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use checkrein::approvals::{self, Word};
-use checkrein::contract::{ApprovalState, Digest, Event, SessionId};
+use checkrein::contract::{ApprovalState, Body, Digest, Event, SessionId};
 use checkrein::journal::{
     EventStore, FoundRow, Head, JournalError, Pruned, Pruning, PublicKey, SessionMeta, SessionRow, SignedHead,
     StoredRow,
@@ -50,6 +50,8 @@ impl Disk {
         match fault {
             None => {}
             Some(Kind::CrashBefore) => world.crash(),
+            // A session comes with its first event, or not at all.
+            Some(Kind::CrashInside) if op == Op::Create => world.crash(),
             Some(Kind::CrashInside) => {
                 let part = world.dice(&format!("inside/{}", pending.first().map_or(0, |event| event.seq)));
                 _ = sync(&pending[..{ part }.usize(0..=pending.len().saturating_sub(1))]);
@@ -76,6 +78,21 @@ impl Disk {
         Ok(head)
     }
 
+    /// A sub-session begins only when what asked for it is durable: else a crash leaves one that acts for a call which
+    /// nobody remembers.
+    fn asked_for(&self, first: &[Event]) {
+        let Some(Body::Session(opened)) = first.first().map(|event| &event.body) else { return };
+        let Some(parent) = &opened.parent else { return };
+        let events = self.0.disk.read(&parent.session, 1).unwrap_or_default();
+        let proposed = events.iter().any(|event| match &event.body {
+            Body::Proposal { calls, .. } => calls.iter().any(|call| call.id == parent.call),
+            _ => false,
+        });
+        if !proposed {
+            self.0.violation(format!("a sub-session begins for {}, which its journal does not hold", parent.call));
+        }
+    }
+
     /// A person takes a yes back, in another process.
     fn rival(&self) {
         let (world, now) = (&self.0, self.0.now());
@@ -93,6 +110,7 @@ impl Disk {
 
 impl EventStore for Disk {
     fn create(&self, session: &SessionId, meta: &SessionMeta, first: &[Event]) -> Result<Head, JournalError> {
+        self.asked_for(first);
         self.write(Op::Create, session, first, |events| self.0.disk.create(session, meta, events))
     }
 

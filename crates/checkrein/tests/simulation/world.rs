@@ -55,8 +55,8 @@ pub(crate) struct Inner {
     pub(crate) violations: Vec<String>,
     /// How often an effect took place, by idempotency key.
     pub(crate) effects: BTreeMap<String, u32>,
-    /// Effects that arrive after whoever sent them gave up: when, and the key.
-    late: Vec<(u64, String)>,
+    /// Effects that arrive after whoever sent them gave up: when, the key, and what may be repeated.
+    late: Vec<(u64, String, CallKind)>,
     /// Events that somebody was told are durable.
     pub(crate) acknowledged: BTreeMap<SessionId, Vec<Event>>,
     /// What was being written when a process ended.
@@ -218,28 +218,22 @@ impl World {
 
     /// The effect of a call takes place.
     pub(crate) fn effect(&self, approved: &Approved) {
-        let key = approved.key().as_str().to_owned();
-        let mut inner = self.inner();
-        let times = inner.effects.entry(key).or_default();
-        // Whoever is given its key again finds out that it was done.
-        if approved.kind() == CallKind::Once || *times == 0 {
-            *times += if self.sabotage == Some(Sabotage::EffectsTwice) { 2 } else { 1 };
-        }
+        self.inner().take_place(approved.key().as_str().to_owned(), approved.kind(), self.sabotage);
     }
 
     /// The effect of a call takes place at this time, whoever may have given up by then.
     pub(crate) fn effect_at(&self, at: u64, approved: &Approved) {
-        self.inner().late.push((at, approved.key().as_str().to_owned()));
+        self.inner().late.push((at, approved.key().as_str().to_owned(), approved.kind()));
     }
 
     /// What was sent arrives.
     pub(crate) fn arrivals(&self, now: u64) {
         let mut inner = self.inner();
         let (come, stay): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut inner.late).into_iter().partition(|(at, _)| *at <= now);
+            std::mem::take(&mut inner.late).into_iter().partition(|(at, ..)| *at <= now);
         inner.late = stay;
-        for (_, key) in come {
-            *inner.effects.entry(key).or_default() += 1;
+        for (_, key, kind) in come {
+            inner.take_place(key, kind, self.sabotage);
             *inner.marks.entry("tool/effect-after-end".to_owned()).or_default() += 1;
         }
     }
@@ -252,7 +246,17 @@ impl World {
             _ => None,
         });
         let inner = self.inner();
-        key.is_some_and(|key| inner.effects.contains_key(&key) || inner.late.iter().any(|(_, late)| *late == key))
+        key.is_some_and(|key| inner.effects.contains_key(&key) || inner.late.iter().any(|(_, late, _)| *late == key))
+    }
+}
+
+impl Inner {
+    fn take_place(&mut self, key: String, kind: CallKind, sabotage: Option<Sabotage>) {
+        let times = self.effects.entry(key).or_default();
+        // Whoever is given its key again finds out that it was done.
+        if kind == CallKind::Once || *times == 0 {
+            *times += if sabotage == Some(Sabotage::EffectsTwice) { 2 } else { 1 };
+        }
     }
 }
 
