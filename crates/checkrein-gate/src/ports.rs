@@ -2,6 +2,7 @@
 
 mod clock;
 mod facts;
+mod function;
 mod guard;
 mod hook;
 mod recorder;
@@ -11,6 +12,7 @@ mod tool;
 
 pub use clock::Clock;
 pub use facts::FactSource;
+pub use function::{FunctionTool, tool};
 pub use guard::{Guard, GuardView};
 pub use hook::{After, Around, Before, Hook, HookFailure, Next};
 pub use recorder::{RecordFailure, Recorder};

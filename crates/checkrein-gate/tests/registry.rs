@@ -8,7 +8,7 @@ use checkrein_contract::{BoxFuture, CallKind, Code, Facts, Foreseen, Place, Tool
 use checkrein_gate::schema::{check_subset, mode_parameters};
 use checkrein_gate::{
     AnyTool, Approved, Concurrency, Definition, Failure, Registry, RegistryError, RunContext, Shown, Typed,
-    input_schema,
+    input_schema, tool,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -266,4 +266,93 @@ fn names_and_descriptions_are_checked() {
         assert!(matches!(Registry::new().add_any(shape(name, "x")), Err(RegistryError::Name { .. })), "{name}");
     }
     assert!(matches!(Registry::new().add_any(shape("a", " ")), Err(RegistryError::NoDescription { .. })));
+}
+
+/// What a function takes and how it answers.
+#[derive(Deserialize, JsonSchema)]
+struct Parcel {
+    /// Its number.
+    #[schemars(range(max = 100))]
+    number: u8,
+}
+
+/// Numbers that no JSON can hold.
+#[derive(JsonSchema)]
+struct NotJson;
+
+impl serde::Serialize for NotJson {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("it has no form"))
+    }
+}
+
+/// Shows R27, R28: a function is a typed tool. Its arguments are validated before it is called, policies see them, and its
+/// error is the model's to read.
+#[tokio::test]
+async fn a_function_is_a_tool() {
+    const POLICY: &str = r#"
+version = 1
+[[rule]]
+id = "parcels"
+decision = "allow"
+reason = "small numbers may be sent"
+effect = "tool"
+tool = "send"
+where.number = { max = 50 }
+[[rule]]
+id = "odd"
+decision = "allow"
+reason = "a test"
+effect = "tool"
+tool = "odd"
+"#;
+    let send = tool("send", "Sends a parcel.", |parcel: Parcel| async move {
+        if parcel.number == 13 { Err("nobody sends 13") } else { Ok(json!({ "sent": parcel.number })) }
+    });
+    let odd = tool("odd", "Returns what it can not.", |_: Parcel| async move { Ok::<_, String>(NotJson) });
+    let mut registry = Registry::new();
+    registry.add_any(Arc::new(send.idempotent().timeout_ms(5_000))).unwrap();
+    registry.add_any(Arc::new(odd)).unwrap();
+    let known = registry.get("send").unwrap();
+    assert_eq!((known.kind(&Value::Null), known.timeout_ms(&Value::Null)), (CallKind::Idempotent, 5_000));
+    assert_eq!(known.concurrency(&Value::Null), Concurrency::Exclusive);
+    assert!(!known.looks() && !known.runs_programs(&Value::Null));
+    let place = Place { root: "/srv".into(), cwd: "/srv".into(), home: "/home/dev".into(), ..Place::default() };
+    let mut world = checkrein_testkit::World::new(registry, POLICY, place);
+    for (tool, number, code, text) in [
+        ("send", "7", None, "{\"sent\":7}"),
+        ("send", "60", Some(Code::NeedsApproval), "send"),
+        ("send", "101", Some(Code::InvalidArgs), "/number"),
+        ("send", "13", Some(Code::ToolFailed), "nobody sends 13"),
+        ("odd", "7", Some(Code::InvalidToolOutput), "can not be written as JSON"),
+    ] {
+        let ended = world.call(tool, &format!("{{\"number\": {number}}}")).await;
+        assert_eq!(ended.code, code, "{tool} {number}: {}", ended.text);
+        assert!(ended.text.contains(text), "{tool} {number}: {}", ended.text);
+    }
+}
+
+/// What only looks may overlap; a text is told as it is; and what fits the schema and not the type does not reach the
+/// function.
+#[tokio::test]
+async fn a_function_that_only_looks() {
+    #[derive(JsonSchema)]
+    struct Never {}
+    impl<'de> Deserialize<'de> for Never {
+        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+            Err(serde::de::Error::custom("never"))
+        }
+    }
+    let look = tool("look", "Looks.", |_: Parcel| async { Ok::<_, String>("a plain text") }).pure();
+    assert_eq!(look.concurrency(&Value::Null), Concurrency::Parallel);
+    assert!(look.looks());
+    assert_eq!(look.render(&Value::Null, &json!("a plain text")).unwrap().rendered.text, "a plain text");
+    let never = tool("never", "Takes nothing.", |_: Never| async { Ok::<_, String>(()) });
+    let mut registry = Registry::new();
+    registry.add_any(Arc::new(never)).unwrap();
+    let policy = "version = 1\n[[rule]]\nid = \"a\"\ndecision = \"allow\"\nreason = \"a\"\neffect = \"tool\"\ntool = \"never\"\n";
+    let place = Place { root: "/srv".into(), cwd: "/srv".into(), home: "/home/dev".into(), ..Place::default() };
+    let mut world = checkrein_testkit::World::new(registry, policy, place);
+    let ended = world.call("never", "{}").await;
+    assert_eq!(ended.code, Some(Code::InvalidArgs), "{}", ended.text);
 }
