@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::workspace::Workspace;
 use crate::{cargo, catalog, stages, tidy};
 
+mod embed;
 pub(crate) mod setup;
 mod suite;
 
@@ -46,6 +47,11 @@ const STEPS: &[Step] = &[
         name: "suite",
         about: "cargo test --workspace, doc tests included",
         run: |workspace| suite::run(workspace).map(Done::Counted),
+    },
+    Step {
+        name: "embed",
+        about: "the example of a stranger's crate, built and tested from outside the workspace",
+        run: |workspace| embed::run(workspace).map(|()| Done::Fine),
     },
     Step {
         name: "tidy",

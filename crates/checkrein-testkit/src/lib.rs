@@ -1,8 +1,48 @@
-//! A world to test tools, policies, hooks and guards in, without a model: the real gate around them, a journal in memory.
+//! Tests without a model. Two ways in, one gate:
+//!
+//! - [`World`]: a tool, policy, hook or guard by itself. The real gate around it, a journal in memory, no session.
+//! - [`Lab`] and [`Scripted`]: whole sessions through the facade, with a model that says what a test tells it. [`Record`] says
+//!   what happened and proves its journal, [`Faults`] lets things fail on purpose. Feature `sessions`, on by default.
 //!
 //! Calls go the whole way that a model's calls go (parse, judge, admit, start, run): there is no other way to run a tool,
 //! in tests neither. This crate panics where a test would: on a policy with a mistake in it, on a start that was not
 //! recorded.
+//!
+//! # A session
+//!
+#![cfg_attr(feature = "sessions", doc = "```")]
+#![cfg_attr(not(feature = "sessions"), doc = "```ignore")]
+//! use checkrein_testkit::{Lab, Record, Scripted, assert_never_called};
+//! use serde_json::json;
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Order {
+//!     order: String,
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+//! let erase = checkrein::tool("erase_order", "Erases an order.", |_: Order| async { Ok::<_, String>("gone") });
+//! let model = Scripted::new().calls("erase_order", json!({ "order": "o-1" })).says("I may not.");
+//! let lab = Lab::new();
+//! let harness = lab
+//!     .harness()
+//!     .tool(erase)
+//!     .policy("version = 1\n[[rule]]\nid = \"keep\"\ndecision = \"deny\"\nreason = \"orders stay\"\neffect = \"tool\"\ntool = \"erase_order\"")
+//!     .provider(model.clone())
+//!     .build()?;
+//!
+//! let outcome = harness.run("Make o-1 go away.").await?;
+//!
+//! let record = Record::of(&harness, &outcome.session);
+//! assert_never_called!(record, "erase_order");
+//! assert_eq!(record.calls_of("erase_order")[0].rules, ["keep"]);
+//! assert_eq!(model.requests().len(), 2, "the model was told, and went on");
+//! # Ok::<(), checkrein::HarnessError>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # A tool by itself
 //!
 //! ```
 //! use checkrein_contract::{BoxFuture, Code, Effect, Facts, FinishedAs, Foreseen, Place};
@@ -71,8 +111,27 @@
 //! # }).unwrap();
 //! ```
 
+#[cfg(feature = "sessions")]
+mod faults;
+#[cfg(feature = "sessions")]
+mod lab;
 mod ports;
+#[cfg(feature = "sessions")]
+mod record;
+mod runs;
+#[cfg(feature = "sessions")]
+mod scripted;
 mod world;
+
+#[cfg(feature = "sessions")]
+pub use faults::{Armed, Faults};
+#[cfg(feature = "sessions")]
+pub use lab::Lab;
+#[cfg(feature = "sessions")]
+pub use record::{Called, Record};
+pub use runs::{Runs, never_called};
+#[cfg(feature = "sessions")]
+pub use scripted::Scripted;
 
 pub use ports::{AsWritten, InMemory, Kept, NoPrograms, SpillFolder};
 pub use world::{NOW, World, Yes, policy, request};

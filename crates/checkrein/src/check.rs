@@ -66,5 +66,5 @@ pub async fn check_call(
 /// [`HarnessError::Registry`] when one of them can not be registered.
 pub fn shipped_tools() -> Result<Vec<ToolSpec>, HarnessError> {
     let task = crate::task::from_words("list the tools", Path::new("/dev/null"))?;
-    Ok(crate::defaults::registry(&task, Models::built_in())?.specs())
+    Ok(crate::defaults::registry(&task, None, Models::built_in())?.specs())
 }

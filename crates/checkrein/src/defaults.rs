@@ -30,8 +30,9 @@ pub(crate) fn guards() -> Vec<Arc<dyn Guard>> {
     vec![Arc::new(RepeatedFailures)]
 }
 
-/// The tools of a session, registered. `wanted` is the task's list; `None` means all.
-pub(crate) fn registry(task: &Task, models: &Models) -> Result<Registry, HarnessError> {
+/// The tools of a session, registered. A task names the tools it has; where it names none it has all, or of those that ship
+/// only what the host names.
+pub(crate) fn registry(task: &Task, shipped: Option<&[String]>, models: &Models) -> Result<Registry, HarnessError> {
     let folder = task.folder.as_deref().unwrap_or(Path::new(""));
     let mut known: Vec<(String, Arc<dyn AnyTool>)> = Vec::new();
     for tool in checkrein_tools::builtin(models, &task.secrets) {
@@ -46,15 +47,17 @@ pub(crate) fn registry(task: &Task, models: &Models) -> Result<Registry, Harness
         // What a menu of skills needs is there whenever the menu is; the rest is on the list like any tool.
         if tool.wanted(0) { known.push((tool.name().to_owned(), entry)) } else { always.push(entry) }
     }
+    let of_host = |name: &String| NamedTool { name: name.clone(), file: "shipped".to_owned(), line: 1 };
+    let of_host = |names: &[String]| names.iter().map(of_host).collect();
     let mut registry = Registry::new();
-    match &task.tools {
+    match task.tools.clone().or_else(|| shipped.map(of_host)) {
         None => {
             for (_, tool) in known {
                 registry.add_any(tool)?;
             }
         }
         Some(names) => {
-            for named in names {
+            for named in &names {
                 let Some((_, tool)) = known.iter().find(|(known, _)| *known == named.name) else {
                     return Err(unknown_tool(named, known.iter().map(|(name, _)| name.as_str())));
                 };

@@ -92,10 +92,11 @@ fn source(layer: Layer, file: &str, text: &str) -> PolicySource {
     PolicySource { layer, file: file.to_owned(), text: text.to_owned(), only_tightens: false }
 }
 
-/// A rule about a tool that no session of this task can call is a mistake, most often a typing error.
-pub(crate) fn check_tool_names(policy: &Policy, known: &[String]) -> Result<(), HarnessError> {
+/// A rule about a tool that no session can call is a mistake, most often a typing error, where it stands in a layer that
+/// is written for these very tools.
+pub(crate) fn check_tool_names(policy: &Policy, layer: Layer, known: &[String]) -> Result<(), HarnessError> {
     for (tool, rule) in policy.named_tools() {
-        if rule.layer != Layer::Project || known.iter().any(|name| name == tool) {
+        if rule.layer != layer || known.iter().any(|name| name == tool) {
             continue;
         }
         let near = checkrein_toml::nearest(tool, known.iter().map(String::as_str));

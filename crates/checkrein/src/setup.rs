@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_contract::{
-    Budget, ContextPolicy, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
+    Budget, ContextPolicy, Layer, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
     secrets_named,
 };
 use checkrein_gate::{AnyTool, Clock, DETECTORS, Gate, Guard, Hook, Redactor, Registry, Sandbox};
@@ -22,7 +22,7 @@ use crate::driver::Session;
 use crate::home::{FolderSpill, StateFolder};
 use crate::log::SessionLog;
 use crate::machine::{Held, Machine, Programs, ThisMachine};
-use crate::observer::{Asker, Observer};
+use crate::observer::{Asker, Observer, Unobserved};
 use crate::policies::{PolicyFiles, check_tool_names};
 use crate::policy_folder::models_of;
 use crate::prices::Prices;
@@ -67,6 +67,8 @@ pub struct Harness {
 pub struct Extensions {
     /// Tools, registered in every session beside those of the task.
     pub tools: Vec<Arc<dyn AnyTool>>,
+    /// Which of the tools that ship a session has whose task names none; `None`: all of them.
+    pub shipped: Option<Vec<String>>,
     /// Hooks, in the order they run.
     pub hooks: Vec<Arc<dyn Hook>>,
     /// Guards, beside those that ship.
@@ -93,6 +95,13 @@ pub struct Front {
     pub asker: Option<Box<dyn Asker>>,
 }
 
+impl Default for Front {
+    /// Nobody watches and nobody is asked.
+    fn default() -> Self {
+        Self { observer: Box::new(Unobserved), asker: None }
+    }
+}
+
 /// Settings of one run, given by a person; they count over the task's.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
@@ -112,6 +121,7 @@ impl Harness {
     /// # Errors
     /// [`HarnessError`].
     pub fn begin(&self, task: &Task, options: &RunOptions, front: Front) -> Result<Session, HarnessError> {
+        says_something(task)?;
         let machine = self.machine();
         let session = machine.session_id();
         let (model, provider) = self.model(task, options)?;
@@ -218,9 +228,9 @@ impl Harness {
         Ok((model, provider))
     }
 
-    fn registry(&self, task: &Task) -> Result<Registry, HarnessError> {
+    pub(crate) fn registry(&self, task: &Task) -> Result<Registry, HarnessError> {
         let models = models_of(self.policies.commands.iter().chain(&task.commands))?;
-        let mut registry = defaults::registry(task, &models)?;
+        let mut registry = defaults::registry(task, self.extensions.shipped.as_deref(), &models)?;
         for tool in &self.extensions.tools {
             registry.add_any(Arc::clone(tool))?;
         }
@@ -272,7 +282,7 @@ impl Harness {
         Settings { launcher: launcher.to_path_buf(), env, home, without: Vec::new() }
     }
 
-    fn machine(&self) -> Arc<dyn Machine> {
+    pub(crate) fn machine(&self) -> Arc<dyn Machine> {
         self.extensions.machine.clone().unwrap_or_else(|| Arc::new(ThisMachine))
     }
 
@@ -363,12 +373,17 @@ pub(crate) fn session_of(parts: Parts) -> Session {
     }
 }
 
+fn says_something(task: &Task) -> Result<(), HarnessError> {
+    let empty = || HarnessError::Task("the task is empty: say what to do, or name a task folder".to_owned());
+    if task.prompt.trim().is_empty() { Err(empty()) } else { Ok(()) }
+}
+
 /// Whether a policy can be meant for this task: its rules name tools that there are, and whoever may not say yes is known
 /// before anybody is asked.
 fn fits(policy: &Policy, task: &Task, registry: &Registry) -> Result<(), HarnessError> {
     let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
     known.extend(task.manifests.iter().flat_map(|manifest| manifest.acts_as()));
-    check_tool_names(policy, &known)?;
+    check_tool_names(policy, Layer::Project, &known)?;
     if policy.wants_four_eyes() && task.identity.get("person").is_none() {
         let message =
             "the policy wants four eyes, so it has to know for whom the session acts: give `--as person=NAME`";
@@ -393,7 +408,7 @@ pub(crate) fn context_of(opened: &SessionOpened) -> Result<Box<dyn ContextPolicy
 fn task_policy(task: &Task, options: &RunOptions) -> Result<Vec<PolicySource>, HarnessError> {
     let Some(path) = &options.policy else { return Ok(task.policy.clone()) };
     Ok(vec![PolicySource {
-        layer: checkrein_contract::Layer::Project,
+        layer: Layer::Project,
         file: path.display().to_string(),
         text: crate::task::read(path)?,
         only_tightens: false,

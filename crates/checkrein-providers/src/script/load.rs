@@ -54,6 +54,16 @@ impl Script {
         }
         Ok(Self { steps: scripts.remove(&0).unwrap_or_default(), delegated: scripts })
     }
+
+    /// A script written in code: each step as it stands in a file. In messages a step's line is its number and one more.
+    ///
+    /// # Errors
+    /// As [`Script::load`].
+    pub fn of_steps(steps: &[Value]) -> Result<Self, FileError> {
+        let steps: Vec<String> = steps.iter().map(Value::to_string).collect();
+        let text = format!("{{\"version\": 1, \"step\": [\n{}\n]}}", steps.join(",\n"));
+        Self::load(Source { file: "script.json", text: &text })
+    }
 }
 
 /// The version and where it stands, then each step with where it begins.

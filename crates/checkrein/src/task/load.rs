@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use checkrein_contract::{
-    Budget, Identity, Layer, OnAsk, PolicySource, Skill, is_amount, is_secret_name, secrets_named,
+    Budget, Check, Identity, Layer, OnAsk, PolicySource, Skill, is_amount, is_secret_name, secrets_named,
 };
 use checkrein_policy::{Manifest, is_variable};
 use checkrein_toml::{FileError, Source, Spanned};
@@ -82,34 +82,70 @@ pub fn find_folder(typed: &str) -> Result<Option<PathBuf>, HarnessError> {
 /// # Errors
 /// [`HarnessError`] when the project's own policy can not be read.
 pub fn from_words(words: &str, project: &Path) -> Result<Task, HarnessError> {
-    if words.trim().is_empty() {
-        return Err(HarnessError::Task("the task is empty: say what to do, or name a task folder".to_owned()));
+    Ok(Task { policy: project_policy(project)?, ..Task::new(words) })
+}
+
+impl Task {
+    /// A task of plain words. Everything else is as it is for a `task.toml` that says no more than a prompt.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self {
+            name: "words".to_owned(),
+            folder: None,
+            prompt: words.into(),
+            model: None,
+            policy: Vec::new(),
+            tools: None,
+            manifests: Vec::new(),
+            commands: Vec::new(),
+            skills: Vec::new(),
+            workspace: WorkspaceMode::InPlace,
+            control_files: Vec::new(),
+            protected: Vec::new(),
+            on_ask: None,
+            stop_on: Vec::new(),
+            env: BTreeMap::new(),
+            secrets: Vec::new(),
+            identity: Identity::default(),
+            budget: Budget::default(),
+            price: None,
+            verify: Vec::new(),
+            confinement_required: false,
+            context: ("keep_everything".to_owned(), Value::Object(Map::new())),
+        }
     }
-    let policy = project_policy(project)?;
-    Ok(Task {
-        name: "words".to_owned(),
-        folder: None,
-        prompt: words.to_owned(),
-        model: None,
-        policy,
-        tools: None,
-        manifests: Vec::new(),
-        commands: Vec::new(),
-        skills: Vec::new(),
-        workspace: WorkspaceMode::InPlace,
-        control_files: Vec::new(),
-        protected: Vec::new(),
-        on_ask: None,
-        stop_on: Vec::new(),
-        env: BTreeMap::new(),
-        secrets: Vec::new(),
-        identity: Identity::default(),
-        budget: Budget::default(),
-        price: None,
-        verify: Vec::new(),
-        confinement_required: false,
-        context: ("keep_everything".to_owned(), Value::Object(Map::new())),
-    })
+
+    /// The same task on behalf of somebody: `("customer", "c-17")`. Policies and tools use it; a model never says it.
+    #[must_use]
+    pub fn on_behalf_of(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.identity.0.insert(name.into(), value.into());
+        self
+    }
+
+    /// The same task under another budget.
+    #[must_use]
+    pub fn within(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// The same task with one more check that has to pass before an answer counts.
+    #[must_use]
+    pub fn checked(mut self, check: Check) -> Self {
+        self.verify.push(check);
+        self
+    }
+}
+
+impl From<&str> for Task {
+    fn from(words: &str) -> Self {
+        Self::new(words)
+    }
+}
+
+impl From<String> for Task {
+    fn from(words: String) -> Self {
+        Self::new(words)
+    }
 }
 
 /// The task in a folder.

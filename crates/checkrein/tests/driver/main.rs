@@ -6,6 +6,7 @@ mod answers;
 mod concurrency;
 mod economy;
 mod edges;
+mod face;
 mod facts;
 mod import;
 mod invariants;

@@ -1,0 +1,232 @@
+//! A harness built in code: what a host has to say, and safe defaults for the rest.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use checkrein_contract::{ApprovalId, Layer, Outcome, Place, PolicySource, Provider};
+use checkrein_gate::{AnyTool, Guard, Hook};
+use checkrein_journal::EventStore;
+use checkrein_policy::{Policy, Variables, floor};
+
+use crate::approvals::{self, Listed, Word};
+use crate::policies::{PolicyFiles, check_tool_names};
+use crate::prices::Prices;
+use crate::setup::{Extensions, Front, Harness, RunOptions, open_journal};
+use crate::task::{Task, project_policy};
+use crate::{HarnessError, StateFolder, defaults, home};
+
+/// How the host's own policy is named in traces and messages.
+const POLICY_FILE: &str = "policy.toml";
+
+/// Builds a [`Harness`]; see [`Harness::builder`].
+#[must_use]
+pub struct HarnessBuilder {
+    state: PathBuf,
+    project: Option<PathBuf>,
+    home: Option<PathBuf>,
+    policy: Option<String>,
+    model: Option<String>,
+    environment: Vec<(String, String)>,
+    launcher: Option<PathBuf>,
+    store: Option<Arc<dyn EventStore>>,
+    prices: Prices,
+    extensions: Extensions,
+}
+
+impl Harness {
+    /// A harness built in code. `state` is the folder of the journal, made where it is not there; give the same one again to
+    /// take sessions up again.
+    ///
+    /// What is not said is safe: sessions have the host's own tools and none of those that ship, they work in an empty folder,
+    /// what no rule speaks of waits for a person's yes, no program runs unconfined without one, and every budget is on.
+    pub fn builder(state: impl Into<PathBuf>) -> HarnessBuilder {
+        HarnessBuilder {
+            state: state.into(),
+            project: None,
+            home: None,
+            policy: None,
+            model: None,
+            environment: Vec::new(),
+            launcher: None,
+            store: None,
+            prices: Prices::default(),
+            extensions: Extensions { shipped: Some(Vec::new()), ..Extensions::default() },
+        }
+    }
+
+    /// Begins a session and drives it until it stops. Where it needs a person it stops as `needs_approval` or `needs_input`:
+    /// [`Harness::answer`] it, then [`Harness::resume`] it, also in another process. To watch it, or to answer while it runs,
+    /// take [`Harness::begin`].
+    ///
+    /// # Errors
+    /// [`HarnessError`]. A refused or failed call is none of these: the model is told, and the session goes on.
+    pub async fn run(&self, task: impl Into<Task>) -> Result<Outcome, HarnessError> {
+        let mut task = task.into();
+        if task.folder.is_none() && task.policy.is_empty() {
+            task.policy = project_policy(&self.folder)?;
+        }
+        self.begin(&task, &RunOptions::default(), Front::default())?.drive().await
+    }
+
+    /// What waits for a person in all sessions of this harness, and what was answered, oldest first.
+    ///
+    /// # Errors
+    /// [`HarnessError`] when a journal can not be read.
+    pub fn approvals(&self) -> Result<Vec<Listed>, HarnessError> {
+        approvals::list(&*self.store, self.machine().clock(false).now_ms())
+    }
+
+    /// Records a person's answer to a question. The session goes on when it is resumed.
+    ///
+    /// # Errors
+    /// [`HarnessError::Approval`] with the code that says why it does not count.
+    pub fn answer(&self, id: &ApprovalId, person: &str, word: &Word) -> Result<Listed, HarnessError> {
+        let now = self.machine().clock(false).now_ms();
+        approvals::answer(&*self.store, id.as_str(), None, person, word, now)
+    }
+}
+
+impl HarnessBuilder {
+    /// Sessions work in this folder. Without it they have an empty one.
+    pub fn project(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.project = Some(folder.into());
+        self
+    }
+
+    /// A tool of the host: [`tool`](crate::tool), or [`Typed`](crate::gate::Typed) around a type of its own.
+    pub fn tool(mut self, tool: impl AnyTool + 'static) -> Self {
+        self.extensions.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Tools that ship, by name, such as `read` and `bash`.
+    pub fn shipped<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.extensions.shipped.get_or_insert_default().extend(names.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// The host's policy (TOML). It stands above whatever a project brings along. Without one the default holds: look freely,
+    /// ask before anything else.
+    pub fn policy(mut self, toml: impl Into<String>) -> Self {
+        self.policy = Some(toml.into());
+        self
+    }
+
+    /// The model, by name: `anthropic:NAME`, `openai:NAME`, `gemini:NAME`, `compatible:URL#NAME`, `script:FILE`. Its key is
+    /// looked for in [`HarnessBuilder::environment`].
+    pub fn model(mut self, name: impl Into<String>) -> Self {
+        self.model = Some(name.into());
+        self
+    }
+
+    /// A model of the host's own, instead of one that is named: a scripted one in tests.
+    pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
+        self.extensions.provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// A hook, after those that are there.
+    pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
+        self.extensions.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// A guard, beside those that ship.
+    pub fn guard(mut self, guard: impl Guard + 'static) -> Self {
+        self.extensions.guards.push(Arc::new(guard));
+        self
+    }
+
+    /// The host's environment, most often `std::env::vars()`: keys and secrets are found in it, and programs get a small part
+    /// of it. Without it there are none.
+    pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.environment.extend(variables);
+        self
+    }
+
+    /// The person's home folder, which policies call `{home}`; else the environment's `HOME`.
+    pub fn home(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.home = Some(folder.into());
+        self
+    }
+
+    /// This very program, where it calls [`launch_if_asked`](crate::launch_if_asked) first of all: what is allowed to run is
+    /// then confined. Without it each program is asked about.
+    pub fn launcher(mut self, program: impl Into<PathBuf>) -> Self {
+        self.launcher = Some(program.into());
+        self
+    }
+
+    /// Another journal than the one in the state folder.
+    pub fn store(mut self, store: Arc<dyn EventStore>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// What models cost, where it is not known already.
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.prices = prices;
+        self
+    }
+
+    /// Builds it. What is wrong with policy, tools or model is found here.
+    ///
+    /// # Errors
+    /// [`HarnessError`].
+    pub fn build(self) -> Result<Harness, HarnessError> {
+        let home = StateFolder::open(&self.state)?;
+        let folder = match self.project {
+            Some(folder) => folder,
+            None => {
+                let folder = home.path().join("empty");
+                let fail =
+                    |error: std::io::Error| HarnessError::State { path: folder.clone(), reason: error.to_string() };
+                home::make_private(&folder).map_err(fail)?;
+                folder
+            }
+        };
+        let of_environment =
+            || self.environment.iter().find(|(name, _)| name == "HOME").map(|(_, value)| PathBuf::from(value));
+        let person_home = self.home.clone().or_else(of_environment).unwrap_or_else(|| home.path().to_path_buf());
+        let mut extensions = self.extensions;
+        if let (None, Some(name)) = (&extensions.provider, &self.model) {
+            extensions.provider = Some(defaults::provider(name, &folder, &self.environment)?);
+        }
+        let source =
+            |text| PolicySource { layer: Layer::Managed, file: POLICY_FILE.to_owned(), text, only_tightens: false };
+        let harness = Harness {
+            store: match self.store {
+                Some(store) => store,
+                None => open_journal(&home)?,
+            },
+            policies: PolicyFiles { sources: self.policy.map(source).into_iter().collect(), ..PolicyFiles::default() },
+            home,
+            launcher: self.launcher,
+            environment: self.environment,
+            person_home,
+            folder,
+            prices: self.prices,
+            extensions,
+        };
+        harness.check()?;
+        Ok(harness)
+    }
+}
+
+impl Harness {
+    /// Whether tools can be registered together and the policy can be meant for them: every mistake before the first session.
+    fn check(&self) -> Result<(), HarnessError> {
+        let registry = self.registry(&Task::new(""))?;
+        let folder = self.folder.display().to_string();
+        let home = self.person_home.display().to_string();
+        let place = Place { root: folder.clone(), cwd: folder, home, ..Place::default() };
+        let variables = Variables::new(&place, &checkrein_contract::Identity::default());
+        let state = self.home.path().display().to_string();
+        let variables = variables.with("state", &state).with("spill", &state);
+        let sources: Vec<PolicySource> =
+            std::iter::once(floor()).chain(self.policies.sources.iter().cloned()).collect();
+        let policy = Policy::load(&sources, &variables)?;
+        let known: Vec<String> = registry.names().map(str::to_owned).collect();
+        check_tool_names(&policy, Layer::Managed, &known)
+    }
+}
