@@ -1,13 +1,12 @@
 //! Canaries: secrets of every kind go in everywhere, by every way that leads to a log, and none comes out anywhere.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::json;
 
 use super::web;
-use crate::support::{Desk, Lines, ended};
+use crate::support::{Desk, Lines, ended, files};
 
 /// A secret of the task: known by its value, in whatever form. Put together at run time, and unlike any shape.
 fn known() -> String {
@@ -87,20 +86,13 @@ fn nothing_in(place: &str, content: &[u8]) {
     }
 }
 
-fn files(folder: &Path, all: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
-        // A name is read by whoever lists it.
-        nothing_in("a file's name", entry.file_name().as_encoded_bytes());
-        if entry.file_type().unwrap().is_dir() { files(&entry.path(), all) } else { all.push(entry.path()) }
-    }
-}
-
 /// The whole state folder, byte for byte, as it lies on the disk.
 fn nothing_in_the_state(desk: &Desk) {
-    let mut all = Vec::new();
-    files(&desk.path("state"), &mut all);
+    let all = files(&desk.path("state"));
     assert!(all.iter().any(|path| path.to_string_lossy().contains("journal")), "{all:?}");
     for path in all {
+        // A name is read by whoever lists it.
+        nothing_in("a file's name", path.strip_prefix(desk.path("state")).unwrap().as_os_str().as_encoded_bytes());
         nothing_in(&path.display().to_string(), &std::fs::read(&path).unwrap());
     }
 }

@@ -37,16 +37,9 @@ fn desk(script: &str, more: &str) -> (Desk, String) {
     (desk, session)
 }
 
-/// The events of a session, as exported.
-fn events(desk: &Desk, session: &str) -> Vec<Value> {
-    let exported = desk.run(["export", session]);
-    assert_eq!(exported.code, 0, "{}", exported.err);
-    exported.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
-}
-
 /// The number of the n-th event of this type, from 0.
 fn seq(desk: &Desk, session: &str, kind: &str, n: usize) -> u64 {
-    let events = events(desk, session);
+    let events = desk.events(session);
     let mut found = events.iter().filter(|event| event["type"] == kind);
     found.nth(n).unwrap_or_else(|| panic!("no {kind} {n}"))["seq"].as_u64().expect("a number")
 }
@@ -56,13 +49,6 @@ fn fork(desk: &Desk, arguments: &[&str]) -> Value {
     let ended = desk.run(["fork"].iter().chain(arguments).chain(&["--json"]));
     assert_eq!(ended.code, 0, "{arguments:?}: {}", ended.err);
     serde_json::from_str(&ended.out).expect("JSON")
-}
-
-fn sound(desk: &Desk) {
-    for arguments in [["journal", "verify"].as_slice(), &["replay"]] {
-        let ended = desk.run(arguments);
-        assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    }
 }
 
 fn contents(folder: &Path) -> Vec<String> {
@@ -89,9 +75,9 @@ fn another_end_from_before_a_wrong_turn() {
     assert_eq!((done.status(), done.outcome()["answer"].as_str()), ("completed", Some("Right.")), "{}", done.outcome());
     assert_eq!(contents(&done.workspace()), ["a.txt", "right.txt"]);
     assert_eq!(contents(&desk.path(&format!("state/sessions/{session}/workspace"))), ["a.txt", "wrong.txt"]);
-    sound(&desk);
+    desk.sound();
 
-    let (old, new) = (events(&desk, &session), events(&desk, &forked));
+    let (old, new) = (desk.events(&session), desk.events(&forked));
     for (old, new) in old.iter().zip(&new).take(usize::try_from(at).unwrap()).skip(1) {
         let bare = |event: &Value| {
             let mut event = event.clone();
@@ -133,7 +119,7 @@ fn behind_a_change_the_workspace_is_copied_as_it_is() {
     assert_eq!(contents(&done.workspace()), ["a.txt", "b.txt", "late.txt"]);
     let old = desk.path(&format!("state/sessions/{session}/workspace/b.txt"));
     assert_eq!(fs::read_to_string(old).unwrap(), "mid", "the other session's is left alone");
-    sound(&desk);
+    desk.sound();
 }
 
 /// Shows R96, R100, R106: a yes that was given in one session is none in its fork, used or not; the fork asks for itself.
@@ -171,7 +157,7 @@ fn no_yes_of_the_other_session_counts() {
     let request = waiting(&desk).into_iter().find(|line| line["session"] == *own).expect("its own question");
     assert_eq!(desk.run(["approvals", "approve", request["id"].as_str().unwrap(), "--by", "dana"]).code, 0);
     assert_eq!(desk.json(["resume", own]).status(), "completed");
-    sound(&desk);
+    desk.sound();
 }
 
 /// What had been started and has no end at the cut is a person's to settle, as after a crash; a reply that was on its way is
@@ -188,7 +174,7 @@ fn what_the_cut_leaves_open_is_as_on_resume() {
     assert_eq!(done.status(), "completed", "{}", done.outcome());
     let requested = fork(&desk, &[&at("request")]);
     assert_eq!(desk.json(["resume", requested["session"].as_str().unwrap()]).status(), "completed");
-    sound(&desk);
+    desk.sound();
 }
 
 /// A session that is over goes on with another word of a person; a fork can be forked; a folder that is worked in itself is
@@ -211,10 +197,10 @@ fn words_go_on_where_a_session_ended() {
     let second = fork(&desk, &[&done.session(), "And twice? Again.", more[0], more[1]]);
     let done = desk.json(["resume", second["session"].as_str().unwrap()]);
     assert_eq!(done.status(), "completed", "{}", done.outcome());
-    let forked = &events(&desk, &done.session())[0]["forked"];
+    let forked = &desk.events(&done.session())[0]["forked"];
     assert_eq!(forked["session"], first["session"]);
     assert_eq!(forked["before"]["session"].as_str(), Some(session.as_str()));
-    sound(&desk);
+    desk.sound();
 }
 
 /// Where a session can not be cut, what to type instead.
@@ -222,7 +208,7 @@ fn words_go_on_where_a_session_ended() {
 fn what_can_not_be_forked_says_why() {
     let task = "[[step]]\ncalls = [{ tool = \"task\", args = { prompt = \"Look.\" } }]\n[[step]]\nsub = 1\ntext = \"Nothing.\"\n";
     let (desk, session) = desk(&[READ, task, &answer("done")].concat(), COPY);
-    let last = events(&desk, &session).len();
+    let last = desk.events(&session).len();
     let middle = seq(&desk, &session, "decision", 0);
     let sub = desk.run(["sessions"]).out;
     let sub = sub.lines().next().and_then(|line| line.split(' ').next()).expect("the newest").to_owned();
@@ -261,5 +247,5 @@ fn another_policy_holds_from_the_cut_on() {
     assert_eq!(lines.status(), "completed", "{}", lines.outcome());
     assert_eq!(lines.of("finished")[0]["code"], "DENIED");
     assert!(!lines.workspace().join("b.txt").exists());
-    sound(&desk);
+    desk.sound();
 }

@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::Desk;
+use crate::support::{ASK_WRITES, Desk};
 
-const ASK_WRITES: &str = "version = 1\n[[rule]]\nid = \"write\"\ndecision = \"ask\"\nreason = \"writing is decided by a person\"\neffect = \"write\"\npaths = [\"{root}/**\"]\n[[rule]]\nid = \"read\"\ndecision = \"allow\"\nreason = \"free\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n";
 const WRITE: &str = "version = 1\n[[step]]\ncalls = [{ tool = \"write\", args = { file_path = \"a.txt\", content = \"hello\" } }]\n[[step]]\ntext = \"done\"\n";
 
 fn paused() -> (Desk, String, String) {

@@ -44,17 +44,9 @@ fn waiting(script: &str) -> (Desk, String, PathBuf) {
 
 /// The lines of what is in force from there on: by whom, and what.
 fn recomposed(desk: &Desk, session: &str) -> Vec<String> {
-    let exported = desk.run(["export", session]).out;
-    let events = exported.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
-    let events = events.filter(|event| event["type"] == "recomposed");
+    let events = desk.events(session);
+    let events = events.iter().filter(|event| event["type"] == "recomposed");
     events.map(|event| format!("{}: {}", event["by"].as_str().unwrap(), event["changes"])).collect()
-}
-
-fn sound(desk: &Desk) {
-    for arguments in [["journal", "verify"].as_slice(), &["replay"]] {
-        let ended = desk.run(arguments);
-        assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    }
 }
 
 fn said(desk: &Desk, ended: &Ended) -> String {
@@ -81,7 +73,7 @@ fn a_tightened_policy_counts_at_once() {
         changes[0].starts_with("code: ") && changes[0].contains("rule `never` is new and asks or denies"),
         "{changes:?}"
     );
-    sound(&desk);
+    desk.sound();
     // Nothing is new the next time.
     desk.json(["resume", &session]);
     assert_eq!(recomposed(&desk, &session).len(), 1);
@@ -110,7 +102,7 @@ fn a_loosened_policy_waits_for_a_word() {
     assert_eq!(accepted.status(), "completed", "{}", accepted.outcome());
     let last = accepted.of("decision").into_iter().rfind(|line| line["call"] == "c2-2").expect("decided");
     assert_eq!(last["decision"], "allow", "{last}");
-    sound(&desk);
+    desk.sound();
 }
 
 /// A tool that takes other arguments, or is gone, keeps a session from going on until a person says so, and sees what.
@@ -127,7 +119,7 @@ fn another_tool_needs_a_word() {
     assert_eq!(lines.status(), "needs_approval", "{}", lines.outcome());
     assert!(recomposed(&desk, &session)[0].starts_with("person:sam: "), "{:?}", recomposed(&desk, &session));
     assert_eq!(fs::read_to_string(task.join("a.txt")).unwrap(), "1");
-    sound(&desk);
+    desk.sound();
     fs::remove_file(task.join("tools/look.toml")).unwrap();
     let gone = desk.run(["resume", &session]);
     assert!(gone.code == 2 && gone.err.contains("tool `look` is gone"), "{}", gone.err);
@@ -157,7 +149,7 @@ fn what_is_harmless_goes_on() {
     assert!(ended.out.contains("there is no tool `peek` here"), "{}", ended.out);
     let changes = recomposed(&desk, &session);
     assert_eq!(changes, ["code: [\"tool `look` is described in other words\"]"]);
-    sound(&desk);
+    desk.sound();
 }
 
 /// A sub-session that is taken up again has the rules that hold in the session that gave it its part.
@@ -172,5 +164,5 @@ fn a_sub_session_takes_over_what_counts() {
     let lines = desk.json(["resume", &session]);
     assert_eq!(lines.status(), "completed", "{}", lines.outcome());
     assert!(task.join("a.txt").exists() && !task.join("b.txt").exists());
-    sound(&desk);
+    desk.sound();
 }

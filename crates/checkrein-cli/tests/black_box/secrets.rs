@@ -1,8 +1,6 @@
 //! Secrets of a task: a call that names one has it in its environment, and nobody reads it anywhere afterwards.
 
-use std::path::Path;
-
-use crate::support::{Desk, Lines};
+use crate::support::{Desk, Lines, files};
 
 /// Put together at run time, and unlike anything that a pattern takes for a secret.
 fn secret() -> String {
@@ -33,12 +31,6 @@ fn run(desk: &Desk, commands: &[&str], more: &str) -> Lines {
     Lines::of_command(&mut command)
 }
 
-fn files(folder: &Path, all: &mut Vec<std::path::PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
-        if entry.file_type().unwrap().is_dir() { files(&entry.path(), all) } else { all.push(entry.path()) }
-    }
-}
-
 /// Shows R164: the program has the secret, and no result, no file of the harness and no other call does.
 #[test]
 fn a_secret_is_used_and_never_seen() {
@@ -60,9 +52,7 @@ fn a_secret_is_used_and_never_seen() {
     assert!(lines.result(2).contains("3000 [redacted:secret SHOP] end"), "{}", lines.result(2));
     assert!(lines.result(3).contains("no secret `OTHER` for command lines; it has: SHOP"), "{}", lines.result(3));
     assert_eq!(lines.result(4).trim(), format!("{length}\n[redacted:secret SHOP]"));
-    let mut all = Vec::new();
-    files(&desk.path("state"), &mut all);
-    files(&desk.path("task"), &mut all);
+    let all = [files(&desk.path("state")), files(&desk.path("task"))].concat();
     assert!(all.iter().any(|path| path.to_string_lossy().ends_with("-stdout.txt")), "the long output is in a file");
     for path in all {
         let content = std::fs::read(&path).unwrap();

@@ -8,6 +8,9 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// A policy under which a person decides about writing, and reading is free.
+pub(crate) const ASK_WRITES: &str = "version = 1\n[[rule]]\nid = \"write\"\ndecision = \"ask\"\nreason = \"writing is decided by a person\"\neffect = \"write\"\npaths = [\"{root}/**\"]\n[[rule]]\nid = \"read\"\ndecision = \"allow\"\nreason = \"free\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n";
+
 /// A desk.
 pub(crate) struct Desk {
     folder: TempDir,
@@ -98,6 +101,21 @@ impl Desk {
         Lines::of_command(&mut self.command(arguments))
     }
 
+    /// The events of a session, as exported.
+    pub(crate) fn events(&self, session: &str) -> Vec<Value> {
+        let exported = self.run(["export", session]);
+        assert_eq!(exported.code, 0, "{}", exported.err);
+        exported.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    /// The journal proves itself, and every session comes out the same when it is done again.
+    pub(crate) fn sound(&self) {
+        for arguments in [["journal", "verify"].as_slice(), &["replay"]] {
+            let ended = self.run(arguments);
+            assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+        }
+    }
+
     /// Writes a task folder called `task` with this script and policy, and whatever else is given for task.toml.
     pub(crate) fn task(&self, script: &str, policy: &str, more: &str) -> PathBuf {
         self.write("task/script.toml", script);
@@ -180,6 +198,15 @@ pub(crate) fn ended(output: Output) -> Ended {
 
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// Every file below a folder.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let below = |entry: fs::DirEntry| {
+        if entry.file_type().expect("a type").is_dir() { files(&entry.path()) } else { vec![entry.path()] }
+    };
+    entries.flat_map(below).collect()
 }
 
 fn copy(from: &Path, to: &Path) {
