@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod policy;
+mod script;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::policy::{
     Policy, PolicyCheck, PolicyDiff, PolicyImport, PolicyLint, PolicySuggest, PolicyTest, PolicyTrust,
 };
+pub(crate) use self::script::{Script, ScriptServe};
 
 /// An agent harness: the model proposes, the harness decides, the log remembers.
 #[derive(Debug, Parser)]
@@ -41,6 +43,9 @@ pub(crate) enum Command {
     /// Ask the policy
     #[command(subcommand)]
     Policy(Policy),
+    /// Scripts: models that say what was written down
+    #[command(subcommand)]
+    Script(Script),
     /// The tools that ship
     #[command(subcommand)]
     Tools(Tools),

@@ -11,6 +11,7 @@ mod recomposed;
 mod record;
 mod replay;
 mod run;
+mod script;
 mod sessions;
 mod tools;
 
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<u8, Harness
         Command::Replay(arguments) => replay::run(&arguments, context),
         Command::Approvals(arguments) => approvals::run(arguments, context),
         Command::Policy(arguments) => policy::run(arguments, context),
+        Command::Script(arguments) => script::run(arguments, context),
         Command::Tools(arguments) => tools::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Journal(arguments) => journal::run(arguments, context),

@@ -3,11 +3,14 @@
 //!
 //! - [`ScriptProvider`]: a model that follows a written script, with no network and no real time.
 //! - [`WireProvider`]: a model behind a vendor's server.
+//! - [`Server`]: the other end of the same wires, with a script behind it.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod script;
+mod serve;
 mod wires;
 
 pub use script::{Script, ScriptProvider};
+pub use serve::{Exchange, Fault, Served, Server};
 pub use wires::{Patience, WireProvider, wire_kinds};

@@ -33,7 +33,12 @@
 //!   fault, every other 4xx is a refusal that is not tried again.
 //! - `cut_after = N`: at most N bytes of the text are streamed, never half a character, and then the stream breaks off,
 //!   also when the text is shorter. Calls come behind the text and so never get through.
-//! - `delay_ms` moves the virtual clock. `usage` is given back as stated; without it the harness estimates.
+//!   `cut_by` says how: `drop` (the connection breaks; also without it), `end` (it ends as if that were all), `garbage` (a
+//!   piece that is no JSON comes) or `stall` (nothing more comes). In process all four are a stream that broke off.
+//! - `delay_ms` moves the virtual clock before the reply, `piece_ms` before each piece of its text. `usage` is given back as
+//!   stated; without it the harness estimates.
+//! - `chunk_bytes` and `ids` are for a wire (`script serve`): the bytes come in chunks of at most so many, and every call has
+//!   the `same` id, or an `empty` one. In process there are neither bytes nor ids.
 //!
 //! # Conditions
 //!
@@ -72,6 +77,7 @@
 //! brings back the position it came with.
 
 mod condition;
+mod delivery;
 mod file;
 mod load;
 mod position;
@@ -85,6 +91,9 @@ use checkrein_contract::Usage;
 
 use self::condition::Condition;
 use self::quote::{Shape, Template};
+
+pub(crate) use self::delivery::{Cut, CutBy, Delivery, Ids};
+pub(crate) use self::provider::Spoken;
 
 pub use self::provider::ScriptProvider;
 
@@ -153,11 +162,9 @@ enum Answer {
 struct Reply {
     text: Template,
     calls: Vec<StepCall>,
-    /// Bytes after which the stream breaks off.
-    cut_after: Option<usize>,
+    delivery: Delivery,
     /// The length limit was reached.
     length: bool,
-    delay_ms: u64,
     usage: Option<Usage>,
 }
 

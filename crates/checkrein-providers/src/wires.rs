@@ -235,22 +235,22 @@ fn alternate(messages: impl Iterator<Item = (&'static str, Vec<Value>)>) -> Vec<
 }
 
 /// A text at this place of an event; empty where there is none.
-fn text_at<'a>(event: &'a Value, pointer: &str) -> &'a str {
+pub(crate) fn text_at<'a>(event: &'a Value, pointer: &str) -> &'a str {
     event.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A number at this place of an event.
-fn number_at(event: &Value, pointer: &str) -> Option<u64> {
+pub(crate) fn number_at(event: &Value, pointer: &str) -> Option<u64> {
     event.pointer(pointer).and_then(Value::as_u64)
 }
 
 /// What is at this place of an event; null where there is nothing.
-fn at<'a>(event: &'a Value, pointer: &str) -> &'a Value {
+pub(crate) fn at<'a>(event: &'a Value, pointer: &str) -> &'a Value {
     event.pointer(pointer).unwrap_or(&Value::Null)
 }
 
 /// Sets a field of an object.
-fn put(object: &mut Value, key: &str, value: Value) {
+pub(crate) fn put(object: &mut Value, key: &str, value: Value) {
     if let Value::Object(map) = object {
         map.insert(key.to_owned(), value);
     }
@@ -262,4 +262,12 @@ fn append(object: &mut Map<String, Value>, key: &str, piece: &str) {
         Some(Value::String(text)) => text.push_str(piece),
         _ => _ = object.insert(key.to_owned(), json!(piece)),
     }
+}
+
+/// A request as a wire sends it, for tests of the other end: behind the address, and what.
+#[cfg(test)]
+pub(crate) fn sent(kind: &str, name: &str, request: &ModelRequest) -> (String, Value) {
+    let wire = WIRES.iter().find(|wire| wire.about().kind == kind).expect("a wire");
+    let tools = request.tools.iter().map(|tool| fit(tool, &wire.about().accepts, &mut Vec::new())).collect();
+    (wire.path(name), wire.body(name, request, tools))
 }

@@ -104,13 +104,7 @@ pub(crate) fn provider(
         return Err(HarnessError::Task(format!("model `{model}`: write {}", ways())));
     };
     match kind {
-        "script" => {
-            let path = folder.join(name);
-            let text = read(&path)?;
-            let shown = path.display().to_string();
-            let script = Script::load(Source { file: &shown, text: &text })?;
-            Ok(Arc::new(ScriptProvider::new(script, name)))
-        }
+        "script" => Ok(Arc::new(ScriptProvider::new(script(&folder.join(name))?, name))),
         wire if wire_kinds().any(|(known, _)| known == wire) => {
             let variable =
                 |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
@@ -124,6 +118,12 @@ pub(crate) fn provider(
             Err(HarnessError::Task(message))
         }
     }
+}
+
+/// A script.
+pub(crate) fn script(path: &Path) -> Result<Script, HarnessError> {
+    let text = read(path)?;
+    Ok(Script::load(Source { file: &path.display().to_string(), text: &text })?)
 }
 
 /// The ways to name a model.

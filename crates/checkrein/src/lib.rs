@@ -99,6 +99,7 @@ mod replace;
 pub mod replay;
 mod retention;
 mod secrets;
+pub mod serve;
 mod setup;
 pub mod task;
 mod trust;

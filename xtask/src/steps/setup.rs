@@ -136,6 +136,11 @@ const NODE: &[&str] = &[
     "yarn@1.22.22",
 ];
 
+/// The vendors' own clients, which our server of scripts is held against. Each language has a folder of its own for them: what
+/// they need may be at odds with what the tools need.
+const PYTHON_CLIENTS: &[&str] = &["anthropic==2.14.0", "google-genai==3.6.1", "openai==3.57.0"];
+const NODE_CLIENTS: &[&str] = &["@anthropic-ai/sdk@1.14.0", "@google/genai@3.3.0", "openai@7.59.0"];
+
 /// A tool in one version. The tool is called with `asks`; what it prints must hold the version, else `installs` is run.
 /// A row for npm says `npm install --global NAME@VERSION`, one for pip says `python3 -m pip install NAME==VERSION`.
 pub(crate) struct Tool {
@@ -182,18 +187,31 @@ pub(super) fn run(workspace: &Workspace) -> Result<(), String> {
     }
     TOOLS.iter().try_for_each(ensure)?;
     let tools = workspace.root.join("target/tools");
-    let (python, node) = (tools.join("python").display().to_string(), tools.join("node").display().to_string());
-    once(&tools.join("python.txt"), PYTHON, |packages| {
+    python(&tools, "python", PYTHON)?;
+    python(&tools, "sdk-python", PYTHON_CLIENTS)?;
+    node(&tools, "node", NODE)?;
+    node(&tools, "sdk-node", NODE_CLIENTS)
+}
+
+/// An environment of Python in a folder of its own.
+fn python(tools: &Path, name: &str, packages: &[&str]) -> Result<(), String> {
+    let folder = tools.join(name).display().to_string();
+    once(&tools.join(format!("{name}.txt")), packages, |packages| {
         // The system's own: another one in PATH may not see the system's libraries.
         let system = if Path::new("/usr/bin/python3").exists() { "/usr/bin/python3" } else { "python3" };
-        let make = || started(&[system, "-m", "venv", "--clear", &python]);
+        let make = || started(&[system, "-m", "venv", "--clear", &folder]);
         make().or_else(|_| apt(&["python3-venv"]).and_then(|()| make()))?;
-        let pip = format!("{python}/bin/pip");
+        let pip = format!("{folder}/bin/pip");
         started(&[&[pip.as_str(), "install", "--quiet"], packages].concat())
-    })?;
-    once(&tools.join("node.txt"), NODE, |packages| {
+    })
+}
+
+/// Packages of npm in a folder of their own.
+fn node(tools: &Path, name: &str, packages: &[&str]) -> Result<(), String> {
+    let folder = tools.join(name).display().to_string();
+    once(&tools.join(format!("{name}.txt")), packages, |packages| {
         let install =
-            ["npm", "install", "--prefix", &node, "--no-audit", "--no-fund", "--loglevel=error", "--save-exact"];
+            ["npm", "install", "--prefix", &folder, "--no-audit", "--no-fund", "--loglevel=error", "--save-exact"];
         started(&[&install, packages].concat())
     })
 }

@@ -1,5 +1,7 @@
 //! A desk for black-box tests: its own state folder and home, task folders written on the spot, the real binary.
 
+pub(crate) mod served;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -103,7 +105,12 @@ impl Desk {
 
     /// The events of a session, as exported.
     pub(crate) fn events(&self, session: &str) -> Vec<Value> {
-        let exported = self.run(["export", session]);
+        self.exported(&["export", session])
+    }
+
+    /// What `export` prints, line by line.
+    pub(crate) fn exported(&self, arguments: &[&str]) -> Vec<Value> {
+        let exported = self.run(arguments);
         assert_eq!(exported.code, 0, "{}", exported.err);
         exported.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }

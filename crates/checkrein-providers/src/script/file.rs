@@ -2,12 +2,14 @@
 //! in `load`.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::Repeat;
+use super::delivery::{CutBy, Ids};
 
 /// The whole file. TOML knows where a value stands and JSON does not, hence the two parameters.
 #[derive(Debug, Deserialize)]
@@ -30,7 +32,11 @@ pub(super) struct StepFile {
     pub(super) otherwise: Option<bool>,
     pub(super) error: Option<ErrorFile>,
     pub(super) cut_after: Option<usize>,
+    pub(super) cut_by: Option<CutBy>,
     pub(super) delay_ms: Option<u64>,
+    pub(super) piece_ms: Option<u64>,
+    pub(super) chunk_bytes: Option<NonZeroUsize>,
+    pub(super) ids: Option<Ids>,
     pub(super) stop: Option<StopFile>,
     pub(super) repeat: Option<Repeat>,
     pub(super) usage: Option<UsageFile>,

@@ -9,6 +9,7 @@ use checkrein_toml::{FileError, Source, Spanned};
 use serde_json::Value;
 
 use super::condition::Condition;
+use super::delivery::{Cut, Delivery};
 use super::file::{CallFile, ErrorFile, ScriptFile, StepFile, WhenFile};
 use super::quote::{Shape, Template};
 use super::{Answer, Arguments, Guard, Repeat, Reply, Run, Script, Step, StepCall};
@@ -141,7 +142,11 @@ fn read_error(step: &StepFile, error: &ErrorFile) -> Result<Answer, String> {
         ("text", step.text.is_some()),
         ("calls", !step.calls.is_empty()),
         ("cut_after", step.cut_after.is_some()),
+        ("cut_by", step.cut_by.is_some()),
         ("delay_ms", step.delay_ms.is_some()),
+        ("piece_ms", step.piece_ms.is_some()),
+        ("chunk_bytes", step.chunk_bytes.is_some()),
+        ("ids", step.ids.is_some()),
         ("stop", step.stop.is_some()),
         ("usage", step.usage.is_some()),
     ];
@@ -155,13 +160,18 @@ fn read_error(step: &StepFile, error: &ErrorFile) -> Result<Answer, String> {
 }
 
 fn read_reply(file: StepFile, json: bool) -> Result<Reply, String> {
-    let reply_keys =
-        [("delay_ms", file.delay_ms.is_some()), ("stop", file.stop.is_some()), ("usage", file.usage.is_some())];
+    let reply_keys = [
+        ("delay_ms", file.delay_ms.is_some()),
+        ("piece_ms", file.piece_ms.is_some()),
+        ("stop", file.stop.is_some()),
+        ("usage", file.usage.is_some()),
+    ];
     if file.cut_after.is_some()
         && let Some((key, _)) = reply_keys.iter().find(|(_, used)| *used)
     {
         return Err(format!("a reply that is cut off never ends, so `{key}` means nothing beside `cut_after`"));
     }
+    let cut = Cut::new(file.cut_after, file.cut_by)?;
     let mut calls = Vec::with_capacity(file.calls.len());
     for call in file.calls {
         calls.push(read_call(call, json)?);
@@ -169,9 +179,14 @@ fn read_reply(file: StepFile, json: bool) -> Result<Reply, String> {
     Ok(Reply {
         text: Template::parse(&file.text.unwrap_or_default())?,
         calls,
-        cut_after: file.cut_after,
+        delivery: Delivery {
+            cut,
+            delay_ms: file.delay_ms.unwrap_or(0),
+            piece_ms: file.piece_ms.unwrap_or(0),
+            chunk_bytes: file.chunk_bytes,
+            ids: file.ids.unwrap_or_default(),
+        },
         length: file.stop.is_some(),
-        delay_ms: file.delay_ms.unwrap_or(0),
         usage: file.usage.map(|usage| Usage {
             input: usage.input,
             output: usage.output,

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use checkrein_contract::{
-    BoxFuture, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall, StopReason, ToolChoice,
+    BoxFuture, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall, StopReason,
+    ToolChoice, Usage,
 };
 use serde_json::Value;
 
 use super::condition::Visible;
+use super::delivery::Delivery;
 use super::position::Position;
 use super::quote::NotVisible;
 use super::{Answer, Arguments, Guard, Repeat, Reply, Script, Step};
@@ -32,33 +34,31 @@ impl ScriptProvider {
         Self { script, model: format!("script:{name}") }
     }
 
-    fn answer(
-        &self,
-        request: &ModelRequest,
-        on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
-    ) -> Result<ModelReply, ProviderError> {
+    /// What the script says to a request, before anybody hears it.
+    ///
+    /// # Errors
+    /// No step answers, or a step quotes what is not visible. The position is the one that came.
+    pub(crate) fn say(&self, request: &ModelRequest) -> Result<Answered, ProviderError> {
         let mut position = self.position(&request.provider)?;
         let steps = &self.script.steps;
         let step = position.seek(steps, &request.messages).map_err(|refused| {
             failed(ProviderFault::ScriptExhausted, self.exhausted(&refused, request), &request.provider)
         })?;
         position.answered(steps, step, &request.messages);
-        match &step.answer {
-            Answer::Error { status, retry_after_ms } => Err(ProviderError {
-                fault: by_status(*status),
-                message: format!("the script answers with status {status}: {step}"),
-                retry_after_ms: *retry_after_ms,
-                provider: position.to_value(),
-            }),
-            Answer::Reply(reply) => {
-                let filled = fill(reply, request).map_err(|NotVisible(quote)| {
-                    let visible = Visible(&request.messages);
-                    let message = format!("{}: {step} can not quote `{quote}`: {visible}", self.model);
-                    failed(ProviderFault::ScriptExhausted, message, &request.provider)
-                })?;
-                send(reply, filled, step, position.to_value(), on_delta)
-            }
-        }
+        let said = match &step.answer {
+            Answer::Error { status, retry_after_ms } => Err((*status, *retry_after_ms)),
+            Answer::Reply(reply) => Ok(speak(reply, request).map_err(|NotVisible(quote)| {
+                let visible = Visible(&request.messages);
+                let message = format!("{}: {step} can not quote `{quote}`: {visible}", self.model);
+                failed(ProviderFault::ScriptExhausted, message, &request.provider)
+            })?),
+        };
+        Ok(Answered { said, step: step.number, line: step.line, position: position.to_value() })
+    }
+
+    /// Whether some steps answer sub-sessions only.
+    pub(crate) fn delegates(&self) -> bool {
+        !self.script.delegated.is_empty()
     }
 
     fn position(&self, provider: &Value) -> Result<Position, ProviderError> {
@@ -96,7 +96,7 @@ impl Provider for ScriptProvider {
         request: &'a ModelRequest,
         on_delta: &'a mut (dyn FnMut(Delta<'_>) + Send),
     ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
-        Box::pin(async move { self.answer(request, on_delta) })
+        Box::pin(async move { self.say(request)?.hand_over(on_delta) })
     }
 
     fn close(&self, provider: &Value) -> Result<(), ProviderError> {
@@ -131,13 +131,77 @@ fn failed(fault: ProviderFault, message: String, provider: &Value) -> ProviderEr
     ProviderError { fault, message, retry_after_ms: None, provider: provider.clone() }
 }
 
-/// A reply with its quotes filled in.
-struct Filled {
-    text: String,
-    calls: Vec<RawCall>,
+/// What a script says to one request.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    /// A reply, or the status of an error and how long to wait, milliseconds.
+    pub(crate) said: Result<Spoken, (u16, Option<u64>)>,
+    /// The step that says it, from 1.
+    pub(crate) step: usize,
+    /// Its line in the file, from 1.
+    pub(crate) line: usize,
+    /// Where the session stands behind it.
+    pub(crate) position: Value,
 }
 
-fn fill(reply: &Reply, request: &ModelRequest) -> Result<Filled, NotVisible> {
+impl Answered {
+    /// The whole of it at once, in virtual time.
+    fn hand_over(self, on_delta: &mut (dyn FnMut(Delta<'_>) + Send)) -> Result<ModelReply, ProviderError> {
+        let Self { said, step, line, position } = self;
+        let broken = |fault, message: String, retry_after_ms| ProviderError {
+            fault,
+            message: format!("{message}: step {step} (line {line})"),
+            retry_after_ms,
+            provider: position.clone(),
+        };
+        let spoken = said.map_err(|(status, retry_after_ms)| {
+            broken(by_status(status), format!("the script answers with status {status}"), retry_after_ms)
+        })?;
+        let mut pieces = 0;
+        for piece in spoken.pieces() {
+            pieces += 1;
+            on_delta(Delta::Text(piece));
+        }
+        if let Some(cut) = spoken.delivery.cut {
+            let message = format!("the script breaks the stream off after {} bytes", cut.after);
+            return Err(broken(ProviderFault::Broken, message, None));
+        }
+        let stop = spoken.stop();
+        let Spoken { text, calls, usage, delivery, .. } = spoken;
+        let virtual_ms = delivery.delay_ms.saturating_add(delivery.piece_ms.saturating_mul(pieces));
+        Ok(ModelReply { text, calls, stop, usage, virtual_ms, provider: position })
+    }
+}
+
+/// A reply with its quotes filled in.
+#[derive(Debug)]
+pub(crate) struct Spoken {
+    pub(crate) text: String,
+    pub(crate) calls: Vec<RawCall>,
+    /// The length limit was reached.
+    length: bool,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) delivery: Delivery,
+}
+
+impl Spoken {
+    /// The text in pieces, as far as it gets.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &str> {
+        let end = self.delivery.cut.map_or(self.text.len(), |cut| cut.after);
+        let (streamed, _) = self.text.split_at(self.text.floor_char_boundary(end));
+        streamed.split_inclusive(char::is_whitespace)
+    }
+
+    pub(crate) fn stop(&self) -> StopReason {
+        match (self.length, self.calls.is_empty()) {
+            (true, _) => StopReason::Length,
+            (false, false) => StopReason::Calls,
+            (false, true) => StopReason::End,
+        }
+    }
+}
+
+fn speak(reply: &Reply, request: &ModelRequest) -> Result<Spoken, NotVisible> {
     let text = reply.text.text(&request.messages)?;
     let mut calls = Vec::new();
     // The calls of a last request are dropped unread: they may quote what is not there any more.
@@ -150,29 +214,5 @@ fn fill(reply: &Reply, request: &ModelRequest) -> Result<Filled, NotVisible> {
             calls.push(RawCall { tool: call.tool.clone(), arguments });
         }
     }
-    Ok(Filled { text, calls })
-}
-
-fn send(
-    reply: &Reply,
-    Filled { text, calls }: Filled,
-    step: &Step,
-    provider: Value,
-    on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
-) -> Result<ModelReply, ProviderError> {
-    let end = reply.cut_after.unwrap_or(text.len());
-    let (streamed, _) = text.split_at(text.floor_char_boundary(end));
-    for piece in streamed.split_inclusive(char::is_whitespace) {
-        on_delta(Delta::Text(piece));
-    }
-    if reply.cut_after.is_some() {
-        let message = format!("the script breaks the stream off after {end} bytes: {step}");
-        return Err(ProviderError { fault: ProviderFault::Broken, message, retry_after_ms: None, provider });
-    }
-    let stop = match (reply.length, calls.is_empty()) {
-        (true, _) => StopReason::Length,
-        (false, false) => StopReason::Calls,
-        (false, true) => StopReason::End,
-    };
-    Ok(ModelReply { text, calls, stop, usage: reply.usage, virtual_ms: reply.delay_ms, provider })
+    Ok(Spoken { text, calls, length: reply.length, usage: reply.usage, delivery: reply.delivery })
 }

@@ -7,6 +7,7 @@ mod faults;
 mod gemini;
 mod opening;
 mod responses;
+mod served;
 mod server;
 mod strangers;
 
