@@ -4,6 +4,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod policies;
+mod prune;
 mod skills;
 
 pub use checkrein_contract::{estimate_message, estimate_text};

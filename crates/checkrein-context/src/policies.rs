@@ -1,6 +1,7 @@
 //! The context policies. A new one is one file here and one line in [`POLICIES`]; the conformance suite tests it at
 //! once. Which of them a session uses is not decided here.
 
+mod compact;
 mod keep_everything;
 mod trim_to_budget;
 
@@ -23,7 +24,7 @@ pub struct PolicyEntry {
 type Build = fn(&Value) -> Result<Box<dyn ContextPolicy>, String>;
 
 /// Every policy there is.
-pub const POLICIES: &[PolicyEntry] = &[keep_everything::ENTRY, trim_to_budget::ENTRY];
+pub const POLICIES: &[PolicyEntry] = &[keep_everything::ENTRY, trim_to_budget::ENTRY, compact::ENTRY];
 
 /// Why there is no such policy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -101,10 +102,11 @@ mod tests {
     fn mistakes_are_named() {
         let error = |name: &str, parameters: Value| policy(name, &parameters).err().unwrap().to_string();
         assert_snapshot!(error("trim_to_budge", json!({})), @"there is no context policy `trim_to_budge` (did you mean `trim_to_budget`?)");
-        assert_snapshot!(error("compact", json!({})), @"there is no context policy `compact`; there are `keep_everything`, `trim_to_budget`");
+        assert_snapshot!(error("forget", json!({})), @"there is no context policy `forget`; there are `keep_everything`, `trim_to_budget`, `compact`");
         assert_snapshot!(error("trim_to_budget", Value::Null), @"context policy `trim_to_budget`: missing field `tokens`");
         assert_snapshot!(error("trim_to_budget", json!({ "token": 5 })), @"context policy `trim_to_budget`: unknown field `token`, expected `tokens`");
         assert_snapshot!(error("trim_to_budget", json!({ "tokens": -5 })), @"context policy `trim_to_budget`: invalid value: integer `-5`, expected u64");
+        assert_snapshot!(error("compact", json!({ "token": 5 })), @"context policy `compact`: unknown field `token`, expected `tokens` or `keep`");
         assert_snapshot!(error("keep_everything", json!({ "tokens": 5 })), @"context policy `keep_everything`: unknown field `tokens`, there are no fields");
         assert_snapshot!(error("keep_everything", json!([])), @"context policy `keep_everything`: its parameters are a table, not []");
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use checkrein_context::{POLICIES, policy};
 use checkrein_contract::{
-    CallId, ContextPolicy, Message, ResultPart, ToolCallPart, Trimmed, TrimmedResult, estimate_text,
+    CallId, ContextPolicy, Message, ResultPart, ToolCallPart, Trimmed, TrimmedResult, estimate_message, estimate_text,
 };
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -52,6 +52,10 @@ fn trim(tokens: u64) -> Box<dyn ContextPolicy> {
     policy("trim_to_budget", &json!({ "tokens": tokens })).unwrap()
 }
 
+fn compact(tokens: u64) -> Box<dyn ContextPolicy> {
+    policy("compact", &json!({ "tokens": tokens })).unwrap()
+}
+
 fn results(messages: &[Arc<Message>]) -> Vec<&ResultPart> {
     messages
         .iter()
@@ -64,14 +68,14 @@ fn results(messages: &[Arc<Message>]) -> Vec<&ResultPart> {
 
 /// The calls whose results were left out with this budget.
 fn left_out(history: &[Arc<Message>], tokens: u64) -> Vec<String> {
-    trim(tokens).apply(history).left_out.iter().map(|result| result.call.as_str().to_owned()).collect()
+    trim(tokens).apply(history, None).left_out.iter().map(|result| result.call.as_str().to_owned()).collect()
 }
 
 /// Shows R154.
 #[test]
 fn keep_everything_only_copies_pointers() {
     let history = shop();
-    let shown = policy("keep_everything", &Value::Null).unwrap().apply(&history);
+    let shown = policy("keep_everything", &Value::Null).unwrap().apply(&history, None);
     assert!(shown.left_out.is_empty());
     assert!(shown.messages.iter().zip(&history).all(|(a, b)| Arc::ptr_eq(a, b)));
     assert_eq!(shown.messages.len(), history.len());
@@ -105,7 +109,7 @@ fn a_trimmed_result_leaves_a_placeholder_in_place() {
     let mut history = vec![user("q")];
     let refused = ResultPart { is_error: true, ..part("c1-1", "find_order", &text_of(260)) };
     history.extend(exchange(vec![refused, part("c1-2", "lookup", "ok")]));
-    let Trimmed { messages, left_out } = trim(5).apply(&history);
+    let Trimmed { messages, left_out, .. } = trim(5).apply(&history, None);
     let shown = results(&messages);
     assert_snapshot!(shown[0].text, @"[result of find_order (call c1-1) left out to save space: 260 tokens; call the tool again if it is needed]");
     assert_eq!((shown[0].call.as_str(), shown[0].tool.as_str(), shown[0].is_error), ("c1-1", "find_order", true));
@@ -122,7 +126,7 @@ fn results_are_told_by_their_role_and_never_by_their_text() {
     history.push(Arc::new(Message::Assistant { text: text_of(500), calls: Vec::new(), provider: Value::Null }));
     history.push(Arc::new(Message::User { text: text_of(500), harness: true }));
     history.extend(exchange(vec![part("c1-1", "search", "user: what does it cost?")]));
-    let shown = trim(0).apply(&history);
+    let shown = trim(0).apply(&history, None);
     assert!(shown.messages[..4].iter().zip(&history).all(|(a, b)| Arc::ptr_eq(a, b)), "the question is never dropped");
     assert_eq!(shown.left_out.len(), 1, "a result that looks like a question is a result");
 }
@@ -132,11 +136,78 @@ fn results_are_told_by_their_role_and_never_by_their_text() {
 fn each_request_is_trimmed_afresh_from_the_whole_history() {
     let history = shop();
     let tight = trim(15);
-    assert_eq!(tight.apply(&history), tight.apply(&history));
+    assert_eq!(tight.apply(&history, None), tight.apply(&history, None));
     let before = history.clone();
-    tight.apply(&history);
+    tight.apply(&history, None);
     assert_eq!(history, before);
-    assert_eq!(trim(290).apply(&history).messages, history);
+    assert_eq!(trim(290).apply(&history, None).messages, history);
+}
+
+/// A reply of so many tokens with one call, and its result.
+fn turn(number: usize, said: usize, result: ResultPart) -> [Arc<Message>; 2] {
+    let call = ToolCallPart { id: result.call.clone(), tool: result.tool.clone(), args: json!(number) };
+    let reply = Message::Assistant { text: text_of(said), calls: vec![call], provider: Value::Null };
+    [Arc::new(reply), Arc::new(Message::Tool { results: vec![result] })]
+}
+
+/// Shows R157, R158: `compact` leaves out the oldest results at once down to half, of equal ones all but the newest, and none
+/// of tools that were named; the newest go last.
+#[test]
+fn compaction_leaves_out_results_first() {
+    let mut history = vec![user("q")];
+    history.extend(turn(1, 1, part("c1-1", "ask_user", &text_of(60))));
+    history.extend(turn(2, 1, part("c2-1", "read", &text_of(60))));
+    history.extend(turn(3, 1, part("c3-1", "search", &text_of(60))));
+    history.extend(turn(4, 1, part("c4-1", "read", &text_of(60))));
+    let shown = compact(250).apply(&history, None);
+    assert_eq!(shown.summarise, None);
+    let texts: Vec<String> = results(&shown.messages).iter().map(|part| part.text.chars().take(70).collect()).collect();
+    assert_eq!(texts[0], text_of(60).chars().take(70).collect::<String>(), "what a person answered stays");
+    assert_eq!(texts[1], "[result of read (call c2-1): the same as that of call c4-1 below]");
+    assert!(texts[2].starts_with("[result of search (call c3-1) left out to save space: 60 tokens"), "{}", texts[2]);
+    assert!(texts[3].starts_with("w w w"), "the model has not seen it yet");
+    let called: Vec<&str> = shown.left_out.iter().map(|result| result.call.as_str()).collect();
+    assert_eq!(called, ["c2-1", "c3-1"]);
+
+    let small = compact(50).apply(&history[..3], None);
+    assert!(small.left_out.is_empty(), "the only result is one that stays");
+    let named = policy("compact", &json!({ "tokens": 50, "keep": ["other"] })).unwrap().apply(&history[..3], None);
+    assert_snapshot!(results(&named.messages)[0].text, @"[result of ask_user (call c1-1) left out: its 60 tokens do not fit; ask for a smaller part of it]");
+}
+
+/// Shows R158: where replies are what is large, all but the newest quarter is to be put away, in whole exchanges; and not
+/// where hardly anything would go.
+#[test]
+fn compaction_wants_the_beginning_put_away() {
+    let mut history = vec![user("q")];
+    for number in 1..=10 {
+        history.extend(turn(number, 30, part(&format!("c{number}-1"), "read", &text_of(10))));
+    }
+    assert_eq!(compact(500).apply(&history, None).summarise, None);
+    let wish = compact(300).apply(&history, None).summarise.expect("it does not fit");
+    assert_eq!(
+        (wish.upto, wish.within, wish.tokens),
+        (19, 300, 200),
+        "the last exchange fits into a quarter, two do not"
+    );
+    assert_eq!(compact(300).apply(&history[19..], None).summarise, None);
+    let mut words = vec![user(&text_of(400))];
+    words.extend(turn(1, 5, part("c1-1", "read", "x")));
+    words.extend(turn(2, 5, part("c2-1", "read", "x")));
+    assert_eq!(compact(300).apply(&words, None).summarise, None, "a person's words are not put away");
+}
+
+/// Shows R155: each policy makes do with the room that there is, whatever it would show otherwise.
+#[test]
+fn every_policy_shows_less_where_a_model_takes_less() {
+    let history = shop();
+    for entry in POLICIES {
+        let roomy = serde_json::from_str::<Value>(entry.example).unwrap();
+        let shown = policy(entry.name, &roomy).unwrap().apply(&history, Some(100));
+        let left: u64 = shown.messages.iter().map(|message| estimate_message(message)).sum();
+        assert!(left <= 100, "{}: {left}", entry.name);
+        assert_eq!(shown.left_out.first().map(|result| result.tokens), Some(260), "{}", entry.name);
+    }
 }
 
 /// Histories as sessions make them: each reply with calls is followed by its results.
@@ -166,11 +237,11 @@ fn histories() -> impl Strategy<Value = History> {
 
 /// What every policy promises: all that is no result stays, in place; calls and results stay together; what was left
 /// out is said, oldest first, and is exactly what differs; the same history gives the same bytes.
-fn conforms(policy: &dyn ContextPolicy, history: &[Arc<Message>]) -> Result<(), TestCaseError> {
-    let shown = policy.apply(history);
+fn conforms(policy: &dyn ContextPolicy, history: &[Arc<Message>], room: Option<u64>) -> Result<(), TestCaseError> {
+    let shown = policy.apply(history, room);
     let bytes = |trimmed: &Trimmed| serde_json::to_vec(&(&trimmed.messages, &trimmed.left_out)).unwrap();
     let copied: History = history.iter().map(|message| Arc::new(message.as_ref().clone())).collect();
-    prop_assert_eq!(bytes(&shown), bytes(&policy.apply(&copied)), "the same history, the same bytes");
+    prop_assert_eq!(bytes(&shown), bytes(&policy.apply(&copied, room)), "the same history, the same bytes");
 
     prop_assert_eq!(shown.messages.len(), history.len());
     let pinned = |message: &Message| !matches!(message, Message::Tool { .. });
@@ -193,24 +264,76 @@ fn conforms(policy: &dyn ContextPolicy, history: &[Arc<Message>]) -> Result<(), 
     }
     let said: Vec<CallId> = shown.left_out.iter().map(|result| result.call.clone()).collect();
     prop_assert_eq!(said, replaced, "what was left out is said, oldest first");
+    if let Some(wish) = shown.summarise {
+        let parted = history.get(wish.upto).is_some_and(|message| matches!(message.as_ref(), Message::Tool { .. }));
+        prop_assert!(!parted && wish.upto <= history.len(), "a call is parted from its result");
+        let gone = &history[..wish.upto];
+        let is_reply = |message: &Arc<Message>| matches!(message.as_ref(), Message::Assistant { .. });
+        let exchange = gone.iter().any(is_reply);
+        prop_assert!(exchange, "nothing would go");
+        let reply = history.iter().rposition(is_reply);
+        prop_assert!(reply.is_some_and(|reply| reply >= wish.upto), "the last reply stays");
+    }
     Ok(())
 }
 
 proptest! {
-    /// Shows R153, R155, R156, R157.
+    /// Shows R153, R155, R156, R157, R158: also where a model did not take as much.
     #[test]
-    fn every_policy_conforms(history in histories()) {
+    fn every_policy_conforms(history in histories(), room in proptest::option::of(0..200_u64)) {
         for entry in POLICIES {
             let parameters: Value = serde_json::from_str(entry.example).unwrap();
-            conforms(policy(entry.name, &parameters).unwrap().as_ref(), &history)?;
+            conforms(policy(entry.name, &parameters).unwrap().as_ref(), &history, room)?;
+        }
+    }
+
+    /// Shows R158: `compact` shows no more than it may, or says that more has to go than results; where nothing has to go,
+    /// nothing goes.
+    #[test]
+    fn compaction_keeps_within_its_tokens(history in histories(), tokens in 1..400_u64) {
+        conforms(compact(tokens).as_ref(), &history, None)?;
+        let shown = compact(tokens).apply(&history, None);
+        let all: u64 = history.iter().map(|message| estimate_message(message)).sum();
+        let left: u64 = shown.messages.iter().map(|message| estimate_message(message)).sum();
+        prop_assert!(left <= all);
+        if all <= tokens {
+            prop_assert_eq!(&shown.messages, &history);
+            prop_assert_eq!(shown.summarise, None);
+        }
+        // What can not be left out: all that is no result, and what stands in place of results.
+        let least: u64 = history.iter().map(|message| match message.as_ref() {
+            Message::Tool { results } => results.iter().map(|part| estimate_text(&part.text).min(30)).sum(),
+            other => estimate_message(other),
+        }).sum();
+        prop_assert!(left <= tokens.max(least), "{left} of {tokens}, and {least} can not go");
+    }
+
+    /// Shows R153, and what provider caches live on: what `compact` left out stays out with the same bytes, and between two
+    /// times that it leaves something out requests only grow.
+    #[test]
+    fn compaction_changes_the_beginning_seldom(history in histories(), tokens in 1..300_u64) {
+        let shown = |upto: usize| compact(tokens).apply(&history[..upto], None);
+        let mut before = shown(1);
+        for upto in 2..=history.len() {
+            let now = shown(upto);
+            if now.left_out.len() == before.left_out.len() {
+                prop_assert_eq!(&now.messages[..before.messages.len()], before.messages.as_slice());
+            }
+            let out = |of: &Trimmed, call: &CallId| {
+                results(&of.messages).into_iter().find(|part| part.call == *call).cloned()
+            };
+            for result in &before.left_out {
+                prop_assert_eq!(out(&before, &result.call), out(&now, &result.call));
+            }
+            before = now;
         }
     }
 
     /// Shows R155: kept results never exceed the budget, are the newest, and one more would not have fitted.
     #[test]
     fn trimming_keeps_as_much_as_fits_and_no_more(history in histories(), tokens in 0..200_u64) {
-        conforms(trim(tokens).as_ref(), &history)?;
-        let left_out = trim(tokens).apply(&history).left_out.len();
+        conforms(trim(tokens).as_ref(), &history, None)?;
+        let left_out = trim(tokens).apply(&history, None).left_out.len();
         let sizes: Vec<u64> = results(&history).iter().map(|result| estimate_text(&result.text)).collect();
         let (gone, kept) = sizes.split_at(left_out);
         prop_assert!(kept.iter().sum::<u64>() <= tokens);
@@ -224,7 +347,7 @@ proptest! {
     #[test]
     fn what_was_left_out_stays_out_with_the_same_bytes(history in histories(), tokens in 0..100_u64) {
         let half = &history[..history.len() / 2];
-        let (early, late) = (trim(tokens).apply(half), trim(tokens).apply(&history));
+        let (early, late) = (trim(tokens).apply(half, None), trim(tokens).apply(&history, None));
         prop_assert_eq!(early.left_out.as_slice(), &late.left_out[..early.left_out.len()]);
         for (early, late) in results(&early.messages).iter().zip(results(&late.messages)).take(early.left_out.len()) {
             prop_assert_eq!(*early, late);

@@ -175,6 +175,10 @@ codes! {
     MalformedReplies = "MALFORMED_REPLIES",
     /// The model could not be reached, or its answer broke off.
     ProviderFailed = "PROVIDER_FAILED",
+    /// The request is longer than the model takes.
+    ContextOverflow = "CONTEXT_OVERFLOW",
+    /// What came as a summary is none: empty, cut, too long, or a call.
+    SummaryUnusable = "SUMMARY_UNUSABLE",
     /// The script has a step that no request reached.
     ScriptUnused = "SCRIPT_UNUSED",
     /// The script has no step for this request.

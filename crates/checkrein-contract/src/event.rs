@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
 use crate::{
-    Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Decision, Digest, Facts, Limit, Recomposed,
-    SessionId, SessionOpened, Settlement, Spend, Stop, Usage,
+    Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Compacted, Decision, Digest, Facts, Limit,
+    Recomposed, SessionId, SessionOpened, Settlement, Spend, Stop, Usage,
 };
 
 /// The version of all event bodies (`"v"` in every line).
@@ -114,6 +114,9 @@ pub enum Body {
         /// The last request, without tools, and the limit that made it the last.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<Limit>,
+        /// The harness itself asks for a summary of the first so many messages that requests showed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summarises: Option<u64>,
     },
     /// A request failed.
     RequestFailed {
@@ -226,6 +229,8 @@ pub enum Body {
         /// What was newly left out.
         results: Vec<TrimmedResult>,
     },
+    /// The beginning of the conversation was put away.
+    Compacted(Box<Compacted>),
     /// A person set other limits. A session that a limit ended goes on with these.
     Budget {
         /// All limits that hold from now on; what was used before counts against them.
@@ -258,6 +263,7 @@ impl Body {
             Self::Settled { .. } => "settled",
             Self::Finished(_) => "finished",
             Self::Trim { .. } => "trim",
+            Self::Compacted(_) => "compacted",
             Self::Budget { .. } => "budget",
             Self::Stop(_) => "stop",
             Self::Note(_) => "note",

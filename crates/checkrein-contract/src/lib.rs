@@ -13,6 +13,7 @@ mod budget;
 mod call;
 mod canonical;
 mod code;
+mod compacted;
 mod decision;
 mod effect;
 mod estimate;
@@ -36,6 +37,7 @@ pub use budget::{Budget, Limit, NewLimit, Spend, Usage};
 pub use call::{Call, CallKind, Identity, PathStyle, Place};
 pub use canonical::{canonical_bytes, canonical_string, digest_json};
 pub use code::Code;
+pub use compacted::Compacted;
 pub use decision::{Decision, Layer, RuleRef, TraceStep, Verdict, Winner};
 pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Own, Run, Tree};
 pub use estimate::{estimate_message, estimate_spec, estimate_text};
@@ -52,7 +54,7 @@ pub use opened::{Check, OnAsk, Parent, PolicySource, SessionOpened, Skill, StopO
 pub use outcome::{Outcome, Status, Stop};
 pub use ports::{
     BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,
-    StopReason, ToolChoice, Trimmed,
+    StopReason, Summarise, ToolChoice, Trimmed,
 };
 pub use recomposed::{Forked, Recomposed};
 pub use secret::{SECRET_VARIABLE, is_secret_name, secrets_named, with_secrets};

@@ -6,7 +6,7 @@ mod provider;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use context::{ContextPolicy, Trimmed};
+pub use context::{ContextPolicy, Summarise, Trimmed};
 pub use provider::{
     Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall, StopReason, ToolChoice,
 };

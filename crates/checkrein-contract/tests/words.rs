@@ -80,6 +80,7 @@ fn an_event_is_called_what_its_line_says() {
         Body::Hook(HookNote { call, old: Value::Null, new: Value::Null }),
         Body::Approval { id: ApprovalId::new("a"), answer: Answer::Denied { reason: String::new() } },
         Body::Trim { turn: 1, policy: String::new(), results: Vec::new() },
+        Body::Compacted(Box::default()),
     ];
     for body in bodies {
         assert_eq!(serde_json::to_value(&body).unwrap()["type"], body.kind());
@@ -137,7 +138,7 @@ fn faults_of_a_provider() {
     let all = [RateLimited, Server, Broken, Refused, TooLong, ScriptExhausted, ScriptUnused].map(fault);
     assert_eq!(all.each_ref().map(ProviderError::can_retry), [true, true, true, false, false, false, false]);
     let failed = Code::ProviderFailed;
-    let codes = [failed, failed, failed, failed, failed, Code::ScriptExhausted, Code::ScriptUnused];
+    let codes = [failed, failed, failed, failed, Code::ContextOverflow, Code::ScriptExhausted, Code::ScriptUnused];
     assert_eq!(all.each_ref().map(ProviderError::code), codes);
     assert!(!Silent.virtual_time(), "a provider's time is real unless it says otherwise");
 }

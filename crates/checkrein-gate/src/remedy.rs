@@ -70,6 +70,8 @@ pub fn remedy(code: Code) -> &'static str {
         | Code::VerifyFailed
         | Code::MalformedReplies
         | Code::ProviderFailed
+        | Code::ContextOverflow
+        | Code::SummaryUnusable
         | Code::ScriptUnused
         | Code::ScriptExhausted
         | Code::Interrupted => stop_remedy(code),
@@ -85,6 +87,10 @@ fn stop_remedy(code: Code) -> &'static str {
         Code::BudgetExhausted => "Raise the limit in `[budget]` or with `--budget`, and run again.",
         Code::VerifyFailed => "Read what the checks printed; the workspace is kept as it is.",
         Code::MalformedReplies => "Try another model, or a higher reply limit.",
+        Code::ContextOverflow => {
+            "The model takes less than the harness thought: name a smaller `tokens` in `[context]` of the task, with `policy = \"compact\"`."
+        }
+        Code::SummaryUnusable => "Nothing to do: the harness lists what is not shown instead.",
         Code::ProviderFailed => "Check key, network and model name, then run again.",
         Code::ScriptUnused => "Remove the step, or change the task so that it is reached.",
         Code::ScriptExhausted => "Add a step for this request, or an `else` step.",

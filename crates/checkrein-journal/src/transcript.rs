@@ -51,6 +51,7 @@ fn left_out(body: &Body) -> &'static [&'static str] {
         | Body::AnswerRefused { .. }
         | Body::Settled { .. }
         | Body::Trim { .. }
+        | Body::Compacted(_)
         | Body::Budget { .. }
         | Body::Stop(_)
         | Body::Note(_) => &[],

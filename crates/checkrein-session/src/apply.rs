@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Actor, ApprovalRequest, Body, CallId, Citation, Code, Event, Finished, FinishedAs, Limit, Message, ProposalKind,
-    ProposedCall, SessionChange, Settlement, Stop, ToolCallPart, Usage, Verdict,
+    Actor, ApprovalRequest, Body, CallId, Citation, Code, Compacted, Decision, Event, Finished, FinishedAs, Limit,
+    Message, ProposalKind, ProposedCall, SessionChange, Settlement, Stop, ToolCallPart, Usage, Verdict,
 };
 use checkrein_gate::{RecordedApproval, call_digest};
 use serde_json::Value;
@@ -64,9 +64,9 @@ impl State {
                 Ok(())
             }
             Body::Input { call, text } => self.input(call.as_ref(), text),
-            Body::Request { turn, attempt, estimate, max_output, last, .. } => {
+            Body::Request { turn, attempt, estimate, max_output, last, summarises, .. } => {
                 let reserved = Reserved { input: *estimate, output: u64::from(*max_output) };
-                self.requested(*turn, *attempt, reserved, *last)
+                self.requested(*turn, *attempt, reserved, *last, *summarises)
             }
             Body::RequestFailed { retry, code, reason, usage, .. } => {
                 self.request_failed(*retry, *code, reason, *usage)
@@ -77,6 +77,7 @@ impl State {
             Body::Check(round) => self.check(round.round, &round.calls),
             Body::Hook(_) | Body::Note(_) | Body::AnswerRefused { .. } => Ok(()),
             Body::Decision { call, tool, decision, binds, .. } => {
+                self.refused(tool, decision);
                 self.decided(call, tool, decision.verdict, binds.as_ref())
             }
             Body::Ask(request) => self.ask(request),
@@ -100,6 +101,7 @@ impl State {
                 self.trimmed.extend(results.iter().map(|result| result.call.clone()));
                 Ok(())
             }
+            Body::Compacted(event) => self.compacted_to(event),
             Body::Budget { budget } => {
                 self.set_budget(budget);
                 Ok(())
@@ -144,7 +146,14 @@ impl State {
         Ok(())
     }
 
-    fn requested(&mut self, turn: u32, attempt: u32, reserved: Reserved, last: Option<Limit>) -> Result<(), String> {
+    fn requested(
+        &mut self,
+        turn: u32,
+        attempt: u32,
+        reserved: Reserved,
+        last: Option<Limit>,
+        summarises: Option<u64>,
+    ) -> Result<(), String> {
         if !matches!(self.phase, Phase::Ready | Phase::Waiting) {
             return Err("a request while calls are on their way".to_owned());
         }
@@ -153,13 +162,19 @@ impl State {
         self.attempt = attempt;
         self.spend.requests += 1;
         self.reserved = Some(reserved);
-        self.requested_upto = self.history.messages().len();
+        if summarises.is_none() {
+            self.requested_upto = self.history.messages().len();
+        }
+        self.summarising = summarises;
         self.last = last;
         self.phase = Phase::Waiting;
         Ok(())
     }
 
     fn request_failed(&mut self, retry: bool, code: Code, reason: &str, usage: Option<Usage>) -> Result<(), String> {
+        if retry && code == Code::ContextOverflow {
+            self.overflowed();
+        }
         if let Some(reserved) = self.reserved {
             self.settle(usage.unwrap_or(Usage {
                 input: reserved.input,
@@ -168,7 +183,11 @@ impl State {
                 ..Usage::default()
             }));
         }
-        if !retry && self.last.is_none() {
+        if !retry && self.summarising.is_some() {
+            // The session goes on without it.
+            self.summary_failed = Some((code, reason.to_owned()));
+            self.phase = Phase::Ready;
+        } else if !retry && self.last.is_none() {
             self.phase = Phase::Ending(Stop {
                 status: checkrein_contract::Status::Failed,
                 code,
@@ -194,8 +213,12 @@ impl State {
         if self.phase != Phase::Waiting && !(self.phase == Phase::Ready && self.opened.is_watched()) {
             return Err("a reply without a request".to_owned());
         }
+        if self.summarising.is_some() {
+            return Err("a proposal, where a summary was asked for".to_owned());
+        }
         self.settle(usage);
         self.attempt = 0;
+        self.overflows = 0;
         self.provider = provider.clone();
         if self.last.is_some() {
             // Nothing of the last reply is carried out; its text is the answer. Calls of it would stand without results
@@ -235,6 +258,41 @@ impl State {
             Phase::Calls(Batch::new(calls.to_vec(), false, defect))
         };
         Ok(())
+    }
+
+    fn compacted_to(&mut self, event: &Compacted) -> Result<(), String> {
+        let asked = self.phase == Phase::Waiting && self.summarising == Some(event.upto);
+        match event.usage {
+            Some(usage) if asked => self.settle(usage),
+            Some(_) => return Err("a summary that nobody asked for".to_owned()),
+            None if matches!(self.phase, Phase::Ready | Phase::Waiting) => self.settle_lost(),
+            None => return Err("the conversation changes while calls are on their way".to_owned()),
+        }
+        if event.usage.is_some() || !event.provider.is_null() {
+            self.provider = event.provider.clone();
+        }
+        self.put_away(event)?;
+        self.turn = event.turn;
+        (self.attempt, self.summarising, self.summary_failed) = (0, None, None);
+        self.phase = Phase::Ready;
+        Ok(())
+    }
+
+    /// The model takes less than was shown: from here on half of it.
+    fn overflowed(&mut self) {
+        let Some(reserved) = self.reserved else { return };
+        let shown = reserved.input.saturating_sub(self.frame_tokens());
+        self.room = Some(self.room.unwrap_or(u64::MAX).min(shown / 2));
+        self.overflows += 1;
+    }
+
+    /// What the rules refused holds as long as they do.
+    fn refused(&mut self, tool: &str, decision: &Decision) {
+        let refused = (tool.to_owned(), decision.reason.clone());
+        let by_rule = decision.verdict == Verdict::Deny && decision.code == Code::Denied;
+        if by_rule && !self.refusals.contains(&refused) {
+            self.refusals.push(refused);
+        }
     }
 
     fn check(&mut self, round: u32, calls: &[ProposedCall]) -> Result<(), String> {

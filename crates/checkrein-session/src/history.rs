@@ -9,6 +9,7 @@ use checkrein_contract::{
 };
 use serde_json::json;
 
+use crate::compaction::Digested;
 use crate::state::State;
 
 /// A message with what was computed from it once.
@@ -17,14 +18,26 @@ pub(crate) struct Entry {
     pub(crate) message: Arc<Message>,
     digest: Digest,
     tokens: u64,
+    kind: Kind,
 }
 
-/// All messages so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// It is shown for ever: words of the person, or instructions.
+    Pinned,
+    /// It stands for what was put away.
+    Note,
+}
+
+/// All messages so far: those that requests show, before a context policy leaves results out, and the whole.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     entries: Vec<Entry>,
     /// Just the messages, as context policies take them.
     messages: Vec<Arc<Message>>,
+    whole: Vec<Arc<Message>>,
+    pub(crate) digested: Digested,
     tokens: u64,
     /// Running digest of instructions, tools and messages; valid for the frame it was begun with.
     chain: Option<Chain>,
@@ -54,20 +67,59 @@ pub struct Plan {
     pub last: Option<Limit>,
     /// Results that are newly left out.
     pub trimmed: Vec<TrimmedResult>,
+    /// It asks for a summary of the first so many messages that requests show.
+    pub summarises: Option<u64>,
 }
 
 impl History {
     pub(crate) fn push(&mut self, message: Message) {
-        let bytes = canonical_bytes(&message).unwrap_or_default();
-        let entry =
-            Entry { tokens: estimate_message(&message), digest: Digest::of(&bytes), message: Arc::new(message) };
+        let kind = if matches!(message, Message::User { harness: false, .. }) { Kind::Pinned } else { Kind::Plain };
+        let entry = Entry::of(message, kind);
+        self.whole.push(Arc::clone(&entry.message));
+        self.show(entry);
+    }
+
+    fn show(&mut self, entry: Entry) {
         self.tokens = self.tokens.saturating_add(entry.tokens);
         self.messages.push(Arc::clone(&entry.message));
         self.entries.push(entry);
     }
 
+    /// What requests show, before a context policy leaves results out.
     pub(crate) fn messages(&self) -> &[Arc<Message>] {
         &self.messages
+    }
+
+    pub(crate) fn whole(&self) -> &[Arc<Message>] {
+        &self.whole
+    }
+
+    /// Whether this one of the messages that requests show stands for others that were put away.
+    pub(crate) fn is_note(&self, index: usize) -> bool {
+        self.entries.get(index).is_some_and(|entry| entry.kind == Kind::Note)
+    }
+
+    /// What would not be shown any more without the first `upto` messages; `None` where no exchange is among them, or one
+    /// would be parted.
+    pub(crate) fn gone(&self, upto: usize) -> Option<Vec<Arc<Message>>> {
+        let parted = self.entries.get(upto).is_some_and(|entry| matches!(*entry.message, Message::Tool { .. }));
+        let plain = self.entries.get(..upto)?.iter().filter(|entry| entry.kind == Kind::Plain);
+        let gone: Vec<Arc<Message>> = plain.map(|entry| Arc::clone(&entry.message)).collect();
+        let exchange = gone.iter().any(|message| matches!(**message, Message::Assistant { .. }));
+        (exchange && !parted).then_some(gone)
+    }
+
+    /// Puts the first `upto` messages away, but for those that are shown for ever, and says how many stand where they stood.
+    pub(crate) fn put_away(&mut self, upto: usize, note: Message) -> usize {
+        let rest = self.entries.split_off(upto.min(self.entries.len()));
+        let before = std::mem::take(&mut self.entries);
+        let same = before.iter().take_while(|entry| entry.kind == Kind::Pinned).count();
+        (self.messages, self.tokens, self.chain) = (Vec::new(), 0, None);
+        let kept = before.into_iter().filter(|entry| entry.kind == Kind::Pinned);
+        for entry in kept.chain([Entry::of(note, Kind::Note)]).chain(rest) {
+            self.show(entry);
+        }
+        same
     }
 
     /// Digest of the frame and the first `upto` messages as they are, from the running one where possible.
@@ -84,7 +136,14 @@ impl History {
     }
 }
 
-fn link(before: &Digest, message: &Digest) -> Digest {
+impl Entry {
+    fn of(message: Message, kind: Kind) -> Self {
+        let digest = digest_of(&message);
+        Self { tokens: estimate_message(&message), digest, message: Arc::new(message), kind }
+    }
+}
+
+pub(crate) fn link(before: &Digest, message: &Digest) -> Digest {
     Digest::of_parts(&[before.as_str().as_bytes(), message.as_str().as_bytes()])
 }
 
@@ -92,6 +151,12 @@ impl State {
     /// The tools that are on offer now, in the order of the request.
     pub fn specs_on_offer(&self) -> Vec<ToolSpec> {
         self.opened.tools.iter().filter(|spec| self.offers(&spec.name)).cloned().collect()
+    }
+
+    /// Estimated tokens of what every request begins with: instructions and tools.
+    pub(crate) fn frame_tokens(&self) -> u64 {
+        let offered = self.opened.tools.iter().filter(|spec| self.offers(&spec.name));
+        estimate_text(&self.opened.system).saturating_add(offered.map(estimate_spec).sum())
     }
 
     /// Plans the next request; `now` in milliseconds since 1970 tells whether the time is up.
@@ -106,7 +171,7 @@ impl State {
     }
 
     fn plan_with(&mut self, policy: &dyn ContextPolicy, limit: impl FnOnce(&Self, u64) -> Option<Limit>) -> Plan {
-        let trimmed = policy.apply(self.history.messages());
+        let trimmed = policy.apply(self.history.messages(), self.room);
         let untouched = trimmed.left_out.is_empty();
         let mut tools = self.specs_on_offer();
         // A policy may only replace results in place, so most messages are the ones that were weighed and hashed once.
@@ -118,8 +183,7 @@ impl State {
             if untouched { Vec::new() } else { trimmed.messages.iter().enumerate().map(weighed).collect() };
         let shown_tokens =
             if untouched { self.history.tokens } else { weights.iter().map(|(tokens, _)| *tokens).sum() };
-        let frame_tokens = estimate_text(&self.opened.system) + tools.iter().map(estimate_spec).sum::<u64>();
-        let mut estimate = shown_tokens.saturating_add(frame_tokens);
+        let mut estimate = shown_tokens.saturating_add(self.frame_tokens());
         let last = limit(self, estimate);
         let mut messages = trimmed.messages;
         if let Some(limit) = last {
@@ -159,11 +223,11 @@ impl State {
             lane: self.opened.lane(),
             provider: self.provider.clone(),
         };
-        Plan { request, digest, prefix, shown, estimate, last, trimmed: newly }
+        Plan { request, digest, prefix, shown, estimate, last, trimmed: newly, summarises: None }
     }
 }
 
-fn digest_of(message: &Message) -> Digest {
+pub(crate) fn digest_of(message: &Message) -> Digest {
     Digest::of(&canonical_bytes(message).unwrap_or_default())
 }
 

@@ -14,16 +14,19 @@
 mod apply;
 mod batch;
 mod budget;
+mod compaction;
 mod history;
 mod next;
 mod outcome;
 mod proposal;
 mod recompose;
 mod recover;
+mod standing;
 mod state;
 pub mod tools;
 
 pub use apply::ApplyError;
+pub use compaction::{Came, Compaction, SUMMARISER};
 pub use history::Plan;
 pub use next::Next;
 pub use proposal::{group_calls, proposal};

@@ -34,9 +34,11 @@ pub fn proposal(turn: u32, reply: &ModelReply, calls: Vec<ProposedCall>, usage: 
     } else {
         ProposalKind::Calls
     };
-    // What only the provider can read is signed by it as a whole. One that holds a secret is not cut but left out: a
-    // provider takes a reply without it.
-    let provider = &reply.provider;
-    let provider = if redact_value(provider.clone()) == *provider { provider.clone() } else { Value::Null };
-    Body::Proposal { turn, kind, text, calls, usage, provider, defect }
+    Body::Proposal { turn, kind, text, calls, usage, provider: kept(&reply.provider), defect }
+}
+
+/// What a provider wants back, as it is recorded. What only the provider can read is signed by it as a whole. One that holds a
+/// secret is not cut but left out: a provider takes a reply without it.
+pub(crate) fn kept(provider: &Value) -> Value {
+    if redact_value(provider.clone()) == *provider { provider.clone() } else { Value::Null }
 }

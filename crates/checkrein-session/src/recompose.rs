@@ -15,6 +15,11 @@ impl State {
         if change.model.is_some() {
             // What one model wants to be reminded of is nothing for another, and one that is named anew begins anew.
             self.provider = Value::Null;
+            // What one took says nothing of another.
+            self.overflows = 0;
+            if self.room.take().is_some() {
+                self.trimmed.clear();
+            }
         }
         let opened = Arc::make_mut(&mut self.opened);
         opened.recompose(change);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use checkrein_contract::{
-    ApprovalId, Budget, CallId, Citation, Digest, Event, Limit, Message, Place, ProposedCall, SessionId, SessionOpened,
-    Skill, Spend, Stop, Verdict,
+    ApprovalId, Budget, CallId, Citation, Code, Digest, Event, Limit, Message, Place, ProposedCall, SessionId,
+    SessionOpened, Skill, Spend, Stop, Verdict,
 };
 use checkrein_gate::RecordedApproval;
 use serde_json::Value;
@@ -14,6 +14,9 @@ use crate::apply::ApplyError;
 use crate::batch::{Batch, Slot};
 use crate::budget::Reserved;
 use crate::history::History;
+
+/// How often in a row a request is made shorter because the model did not take it.
+const MAX_OVERFLOWS: u32 = 2;
 
 /// The state. Made by [`State::open`], changed by [`State::apply`] and by nothing else.
 #[derive(Clone, Debug)]
@@ -44,6 +47,18 @@ pub struct State {
     pub(crate) rounds: u32,
     pub(crate) delegated: u32,
     pub(crate) trimmed: BTreeSet<CallId>,
+    /// The request that is on its way, or is tried again, asks for a summary of so many messages.
+    pub(crate) summarising: Option<u64>,
+    /// No summary came of what is to be put away next, and why.
+    pub(crate) summary_failed: Option<(Code, String)>,
+    /// The most that the messages of a request may have, tokens, since the model did not take as much as was shown.
+    pub(crate) room: Option<u64>,
+    /// How often in a row it did not.
+    pub(crate) overflows: u32,
+    /// What a person answered to calls that are not shown any more: questions and answers.
+    pub(crate) answers: Vec<(String, String)>,
+    /// What the rules refused: tools and reasons, each once.
+    pub(crate) refusals: Vec<(String, String)>,
     pub(crate) last: Option<Limit>,
     pub(crate) stop: Option<Stop>,
 }
@@ -103,6 +118,12 @@ impl State {
             rounds: 0,
             delegated: 0,
             trimmed: BTreeSet::new(),
+            summarising: None,
+            summary_failed: None,
+            room: None,
+            overflows: 0,
+            answers: Vec::new(),
+            refusals: Vec::new(),
             last: None,
             stop: None,
         })
@@ -154,6 +175,11 @@ impl State {
         self.attempt + 1
     }
 
+    /// Number of the turn that the next request belongs to.
+    pub fn next_turn(&self) -> u32 {
+        if self.attempt == 0 { self.turn.saturating_add(1) } else { self.turn }
+    }
+
     /// What has been used.
     pub fn spend(&self) -> &Spend {
         &self.spend
@@ -177,9 +203,14 @@ impl State {
         Arc::clone(&self.seen)
     }
 
-    /// The messages so far.
+    /// All messages so far, also those that requests do not show any more.
     pub fn messages(&self) -> &[Arc<Message>] {
-        self.history.messages()
+        self.history.whole()
+    }
+
+    /// Whether the model may be asked again with less, since it did not take as much as was shown.
+    pub fn may_show_less(&self) -> bool {
+        self.overflows < MAX_OVERFLOWS
     }
 
     /// The approval that was asked for this call last.

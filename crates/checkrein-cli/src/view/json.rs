@@ -7,7 +7,8 @@ use checkrein::contract::{EVENT_VERSION, Event, Outcome};
 use serde_json::{Value, json};
 
 /// The kinds of events that the documented lines show. The journal holds a few more, for its own proofs.
-const SHOWN: &[&str] = &["session", "proposal", "decision", "ask", "approval", "started", "finished", "trim", "stop"];
+const SHOWN: &[&str] =
+    &["session", "proposal", "decision", "ask", "approval", "started", "finished", "trim", "compacted", "stop"];
 
 /// Writes a line for each event.
 pub(crate) struct JsonLines {

@@ -14,7 +14,7 @@ use checkrein::contract::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-use super::phrases::{call_in_a_line, message_of, printable, time_of};
+use super::phrases::{call_in_a_line, message_of, printable, put_away, time_of};
 use super::why::reason;
 
 const DIM: Style = Style::new().dimmed();
@@ -265,6 +265,9 @@ impl Observer for Live {
             Body::Finished(finished) => self.finished(finished),
             Body::Trim { results, .. } => {
                 self.line(&format!("{DIM}{} older results are left out of this request{DIM:#}", results.len()));
+            }
+            Body::Compacted(event) => {
+                self.line(&format!("{DIM}{}{DIM:#}", printable(&put_away(event))));
             }
             Body::Request { last: Some(limit), .. } => {
                 self.line(&format!(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use checkrein::contract::steers;
+use checkrein::contract::{Compacted, steers};
 use serde_json::Value;
 
 /// Longest text of a call in one line, characters.
@@ -21,6 +21,17 @@ pub(crate) fn printable(text: &str) -> String {
         }
     }
     out
+}
+
+/// What was put away, in a line, with what stands for it.
+pub(crate) fn put_away(event: &Compacted) -> String {
+    let calls = event.calls.len();
+    let what = format!("{calls} calls are not shown any more from here on, {} tokens ({})", event.tokens, event.policy);
+    match (&event.summary, &event.reason) {
+        (Some(summary), _) => format!("{what}; in their place: {summary}"),
+        (None, Some(reason)) => format!("{what}; listed without a summary: {reason}"),
+        (None, None) => format!("{what}; listed without a summary"),
+    }
 }
 
 /// A call in one line: its most telling argument, or all of them.

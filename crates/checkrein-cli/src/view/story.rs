@@ -13,7 +13,7 @@ use checkrein::session::State;
 use serde_json::Value;
 
 use super::page::{BOLD, DIM, GREEN, LABEL, Page, RED, Row, Text, YELLOW, since};
-use super::phrases::{arguments_in_lines, call_in_a_line, grouped, message_of, printable, time_of};
+use super::phrases::{arguments_in_lines, call_in_a_line, grouped, message_of, printable, put_away, time_of};
 use super::why::{reason, verdict_style};
 
 /// How much of what is behind a failure is shown, characters.
@@ -175,6 +175,7 @@ impl Teller<'_, '_, '_> {
                 let text = format!("{} older results are left out from here on ({policy})", results.len());
                 Row::prose("context", DIM, text)
             }
+            Body::Compacted(event) => Row::prose("context", DIM, put_away(event)),
             Body::Request { last: Some(limit), .. } => {
                 Row::prose("budget", YELLOW, format!("for {limit} it is spent; the model is asked for a last answer"))
             }

@@ -47,3 +47,58 @@ fn two_policies_two_answers() {
     }
     assert_eq!(answers, ["I still see the needle.", "I still see the needle.", "I can not see it any more."]);
 }
+
+/// Reads in many turns, under a window that holds a few of them; whether the constraint is still seen decides the end.
+const LONG: &str = r#"
+version = 1
+[[step]]
+repeat = 5
+text = "I look. I look. I look. I look. I look. I look. I look. I look. I look. I look. I look. I look. I look. I look."
+calls = [{ tool = "read", args = { file_path = "long.txt" } }]
+[[step]]
+text = "long.txt holds a needle."
+[[step]]
+when = { user_contains = "holds a needle" }
+calls = [{ tool = "read", args = { file_path = "short.txt" } }]
+[[step]]
+else = true
+text = "What was in long.txt?"
+[[step]]
+when = { user_contains = "Never touch golden.txt" }
+text = "I left golden.txt alone, and remember the needle."
+[[step]]
+else = true
+text = "What was it about golden.txt?"
+"#;
+
+/// Shows R158, R159: a long session stays inside a small window, and what the person said survives it; the journal verifies, the
+/// session replays, and a fork from behind the summary still knows.
+#[test]
+fn a_constraint_survives() {
+    let desk = Desk::new();
+    let task = desk.task(LONG, POLICY, "[context]\npolicy = \"compact\"\ntokens = 400\n");
+    let toml = std::fs::read_to_string(task.join("task.toml")).unwrap();
+    std::fs::write(task.join("task.toml"), toml.replace("Do it.", "Do it. Never touch golden.txt.")).unwrap();
+    desk.write("task/long.txt", &format!("the needle\n{}", "hay ".repeat(40)));
+    desk.write("task/short.txt", "nothing here\n");
+    let lines = desk.json(["run".as_ref(), task.as_os_str()]);
+    assert_eq!(lines.outcome()["answer"], "I left golden.txt alone, and remember the needle.", "{}", lines.outcome());
+    let put_away = lines.of("compacted");
+    assert_eq!(put_away.len(), 1, "{put_away:?}");
+    assert_eq!((put_away[0]["by"].as_str(), put_away[0]["policy"].as_str()), (Some("code"), Some("compact")));
+    assert_eq!(put_away[0]["summary"], "long.txt holds a needle.");
+    let session = lines.outcome()["session"].as_str().unwrap();
+    let exported = desk.run(["export", session]).out;
+    let asked: Vec<&str> = exported.lines().filter(|line| line.contains("\"summarises\":")).collect();
+    assert!(asked.len() == 1 && asked[0].contains("\"by\":\"code\"") && asked[0].contains("\"type\":\"request\""));
+    assert_eq!(desk.run(["journal", "verify", session]).code, 0);
+    let replayed = desk.run(["replay", session]);
+    assert_eq!(replayed.code, 0, "{}{}", replayed.out, replayed.err);
+    let shown = desk.run(["show", session]);
+    let words: Vec<&str> = shown.out.split_whitespace().collect();
+    assert!(words.join(" ").contains("in their place: long.txt holds a needle."), "{}", shown.out);
+    let from = format!("{session}@{}", put_away[0]["seq"]);
+    let forked = desk.json(["fork", &from]);
+    assert_eq!(forked.ended.code, 0, "{}", forked.ended.err);
+    assert_eq!(desk.run(["journal", "verify"]).code, 0);
+}

@@ -1,5 +1,5 @@
 //! `keep_everything`: a request shows the whole history. It must not look into the messages, so that its cost is that
-//! of copying pointers.
+//! of copying pointers; but where a model did not take as much, what has to go goes as in `compact`.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use checkrein_contract::{ContextPolicy, Message, Trimmed};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{PolicyEntry, read};
+use super::{PolicyEntry, compact::default_kept, read};
+use crate::prune::prune;
 
 pub(super) const ENTRY: PolicyEntry = PolicyEntry { name: "keep_everything", build, example: "{}" };
 
@@ -29,7 +30,10 @@ impl ContextPolicy for KeepEverything {
         json!({})
     }
 
-    fn apply(&self, history: &[Arc<Message>]) -> Trimmed {
-        Trimmed { messages: history.to_vec(), left_out: Vec::new() }
+    fn apply(&self, history: &[Arc<Message>], room: Option<u64>) -> Trimmed {
+        match room {
+            Some(tokens) => prune(history, tokens, &default_kept()),
+            None => Trimmed { messages: history.to_vec(), ..Trimmed::default() },
+        }
     }
 }

@@ -4,15 +4,17 @@
 //! It walks the results newest first and keeps each while the estimated tokens of all kept ones stay within the
 //! budget; equal is within. At the first that does not fit it stops: everything older is left out, small results too,
 //! so that what is visible is always an unbroken end of the history. Placeholders do not count. This is the policy of
-//! document 004.
+//! document 004. Where a model did not take as much, the budget is what is left beside all that is no result, and what does
+//! not fit then is put away as in `compact`.
 
 use std::sync::Arc;
 
-use checkrein_contract::{ContextPolicy, Message, ResultPart, Trimmed, TrimmedResult, estimate_text};
+use checkrein_contract::{ContextPolicy, Message, ResultPart, Trimmed, TrimmedResult, estimate_message, estimate_text};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{PolicyEntry, read};
+use crate::prune::{older, wish};
 
 pub(super) const ENTRY: PolicyEntry = PolicyEntry { name: "trim_to_budget", build, example: r#"{"tokens":300}"# };
 
@@ -36,12 +38,18 @@ impl ContextPolicy for TrimToBudget {
         json!({ "tokens": self.tokens })
     }
 
-    fn apply(&self, history: &[Arc<Message>]) -> Trimmed {
-        let mut walk = Walk { left: Some(self.tokens), left_out: Vec::new() };
+    fn apply(&self, history: &[Arc<Message>], room: Option<u64>) -> Trimmed {
+        let others = |message: &&Arc<Message>| !matches!(message.as_ref(), Message::Tool { .. });
+        let left = room.map_or(u64::MAX, |room| {
+            room.saturating_sub(history.iter().filter(others).map(|message| estimate_message(message)).sum())
+        });
+        let mut walk = Walk { left: Some(left.min(self.tokens)), left_out: Vec::new() };
         let mut messages: Vec<Arc<Message>> = history.iter().rev().map(|message| walk.message(message)).collect();
         messages.reverse();
         walk.left_out.reverse();
-        Trimmed { messages, left_out: walk.left_out }
+        let shown = || messages.iter().map(|message| estimate_message(message)).sum::<u64>();
+        let summarise = room.filter(|room| shown() > *room).and_then(|room| wish(&messages, room));
+        Trimmed { messages, left_out: walk.left_out, summarise }
     }
 }
 
@@ -78,14 +86,6 @@ impl Walk {
             return None;
         }
         self.left_out.push(TrimmedResult { call: result.call.clone(), tool: result.tool.clone(), tokens });
-        Some(ResultPart { text: placeholder(result, tokens), ..result.clone() })
+        Some(ResultPart { text: older(result), ..result.clone() })
     }
-}
-
-/// What the model reads in place of a result: enough to know what is missing and how to get it back.
-fn placeholder(result: &ResultPart, tokens: u64) -> String {
-    format!(
-        "[result of {} (call {}) left out to save space: {tokens} tokens; call the tool again if it is needed]",
-        result.tool, result.call
-    )
 }

@@ -13,12 +13,28 @@ pub struct Trimmed {
     pub messages: Vec<Arc<Message>>,
     /// The results that were left out, oldest first.
     pub left_out: Vec<TrimmedResult>,
+    /// Leaving out results is not enough: the beginning should be put away. The session sees to it, and asks again.
+    pub summarise: Option<Summarise>,
+}
+
+/// What a policy wants to have put away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summarise {
+    /// The first so many messages. The message behind them is no result, so that no call is parted from its own.
+    pub upto: usize,
+    /// The most that a request for a summary of them may have, estimated tokens.
+    pub within: u64,
+    /// The most that the summary may have, tokens.
+    pub tokens: u32,
 }
 
 /// A pure function of the history, applied afresh at each request.
 ///
 /// Whatever it does, it keeps a call and its result together, keeps every message that is no tool result, and says what
 /// it left out. It recognises results by their role, never by how their text begins.
+///
+/// `room` is set where a model did not take as much as the policy showed: the most that all messages may have together,
+/// estimated tokens. A policy that can not keep to it by leaving out results says so in [`Trimmed::summarise`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -28,8 +44,8 @@ pub struct Trimmed {
 /// impl ContextPolicy for Everything {
 ///     fn name(&self) -> &str { "everything" }
 ///     fn parameters(&self) -> serde_json::Value { serde_json::json!({}) }
-///     fn apply(&self, history: &[Arc<Message>]) -> Trimmed {
-///         Trimmed { messages: history.to_vec(), left_out: Vec::new() }
+///     fn apply(&self, history: &[Arc<Message>], _room: Option<u64>) -> Trimmed {
+///         Trimmed { messages: history.to_vec(), ..Trimmed::default() }
 ///     }
 /// }
 /// ```
@@ -41,5 +57,5 @@ pub trait ContextPolicy: Send + Sync {
     fn parameters(&self) -> Value;
 
     /// What a request with this history shows.
-    fn apply(&self, history: &[Arc<Message>]) -> Trimmed;
+    fn apply(&self, history: &[Arc<Message>], room: Option<u64>) -> Trimmed;
 }

@@ -38,7 +38,7 @@ pub struct ModelRequest {
 pub enum ToolChoice {
     /// As the model likes.
     Auto,
-    /// Not at all: the last request of a session whose budget is spent.
+    /// Not at all: the last request of a session whose budget is spent, or a request for a summary.
     None,
 }
 
@@ -132,11 +132,10 @@ impl ProviderError {
         match self.fault {
             ProviderFault::ScriptExhausted => Code::ScriptExhausted,
             ProviderFault::ScriptUnused => Code::ScriptUnused,
-            ProviderFault::RateLimited
-            | ProviderFault::Server
-            | ProviderFault::Broken
-            | ProviderFault::Refused
-            | ProviderFault::TooLong => Code::ProviderFailed,
+            ProviderFault::RateLimited | ProviderFault::Server | ProviderFault::Broken | ProviderFault::Refused => {
+                Code::ProviderFailed
+            }
+            ProviderFault::TooLong => Code::ContextOverflow,
         }
     }
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, Approvers, Body, Budget, CallId, CallKind, Check, CheckRound, Code,
-    Decision, Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs, HookNote,
-    Identity, Layer, Limit, Note, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall, Question,
-    Recomposed, RuleRef, SeenFile, SessionChange, SessionId, SessionOpened, Settlement, Skill, Status, Stop, StopOn,
-    ToolSpec, TraceStep, TrimmedResult, Usage, Verdict, Winner, canonical_string,
+    Compacted, Decision, Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs,
+    HookNote, Identity, Layer, Limit, Note, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall,
+    Question, Recomposed, RuleRef, SeenFile, SessionChange, SessionId, SessionOpened, Settlement, Skill, Status, Stop,
+    StopOn, ToolSpec, TraceStep, TrimmedResult, Usage, Verdict, Winner, canonical_string,
 };
 use checkrein_journal::{EventStore, Head, Keeps, STORES, SessionMeta, StoreKind};
 use rusqlite::Connection;
@@ -174,6 +174,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         estimate: 900,
         max_output: 4_096,
         last: Some(Limit::Steps),
+        summarises: None,
     };
     let failed = Body::RequestFailed {
         turn: 1,
@@ -287,11 +288,22 @@ fn working(world: &World) -> Vec<(Actor, Body)> {
     let said = Body::Input { call: Some(CallId::new("c2-1")), text: format!("look in {}/notes", world.home) };
     let trimmed = TrimmedResult { call, tool: "issue_refund".to_owned(), tokens: 500 };
     let trim = Body::Trim { turn: 2, policy: "trim_to_budget".to_owned(), results: vec![trimmed] };
+    let compacted = Compacted {
+        turn: 3,
+        policy: "compact".to_owned(),
+        upto: 4,
+        tokens: 900,
+        calls: vec![CallId::new("c1-1")],
+        summary: Some(format!("o-1 was refunded; see {}/c1-1.txt", world.spill)),
+        usage: Some(Usage { input: 700, output: 20, ..Usage::default() }),
+        ..Compacted::default()
+    };
     vec![
         (Actor::Code, started),
         (Actor::Code, Body::Finished(Box::new(finished))),
         (Actor::Person("sam".to_owned()), said),
         (Actor::Code, trim),
+        (Actor::Code, Body::Compacted(Box::new(compacted))),
     ]
 }
 

@@ -39,8 +39,8 @@ impl ContextPolicy for Everything {
         json!({})
     }
 
-    fn apply(&self, messages: &[std::sync::Arc<Message>]) -> Trimmed {
-        Trimmed { messages: messages.to_vec(), left_out: Vec::new() }
+    fn apply(&self, messages: &[std::sync::Arc<Message>], _room: Option<u64>) -> Trimmed {
+        Trimmed { messages: messages.to_vec(), ..Trimmed::default() }
     }
 }
 
@@ -88,7 +88,16 @@ pub(crate) fn session(opened: SessionOpened) -> Body {
 
 pub(crate) fn request(turn: u32, attempt: u32) -> Body {
     let digest = Digest::of(b"");
-    Body::Request { turn, attempt, digest: digest.clone(), prefix: digest, estimate: 100, max_output: 10, last: None }
+    Body::Request {
+        turn,
+        attempt,
+        digest: digest.clone(),
+        prefix: digest,
+        estimate: 100,
+        max_output: 10,
+        last: None,
+        summarises: None,
+    }
 }
 
 pub(crate) fn call(id: &str, tool: &str) -> ProposedCall {

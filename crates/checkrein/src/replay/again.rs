@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Answer, ApprovalRequest, Body, CallId, Code, ContextPolicy, Decision, Digest, Event, Finished, FinishedAs,
-    ModelReply, OnAsk, ProposedCall, RawCall, SessionOpened, Status, Stop, StopReason, Verdict,
+    Answer, ApprovalRequest, Body, CallId, Code, Compacted, ContextPolicy, Decision, Digest, Event, Finished,
+    FinishedAs, ModelReply, OnAsk, ProposedCall, RawCall, SessionOpened, Status, Stop, StopReason, Verdict,
 };
 use checkrein_gate::{Refused, error_text, parse, redact_text};
 use checkrein_policy::Policy;
 use checkrein_session::tools::{SessionReply, session_tool};
-use checkrein_session::{Next, State, proposal};
+use checkrein_session::{Came, Next, State, proposal};
 use serde_json::Value;
 
 use super::{Broken, checked};
@@ -46,6 +46,7 @@ impl Again {
         Ok(match &event.body {
             Body::Trim { .. } => Some(self.trim(state, event)),
             Body::Request { .. } => Some(self.request(state, event)?),
+            Body::Compacted(found) => Some(self.compacted(state, event.at, found)?),
             Body::Proposal { .. } => Some(parsed(state, &event.body)),
             Body::Check(_) => match state.next(event.at) {
                 Next::Check { round, checks } => Some(Body::Check(check_round(round, &checks, &self.checker))),
@@ -95,28 +96,50 @@ impl Again {
 
     fn trim(&self, state: &mut State, event: &Event) -> Body {
         let results = state.plan(&*self.context, event.at).trimmed;
-        Body::Trim { turn: turn(state), policy: self.context.name().to_owned(), results }
+        Body::Trim { turn: state.next_turn(), policy: self.context.name().to_owned(), results }
     }
 
     fn request(&self, state: &mut State, event: &Event) -> Result<Body, Broken> {
-        let Body::Request { last, .. } = &event.body else { return Ok(event.body.clone()) };
+        let Body::Request { last, summarises, .. } = &event.body else { return Ok(event.body.clone()) };
         let next = state.next(event.at);
         if next != Next::Request {
             return Err(Broken::whole(named(&next), "request"));
         }
-        let plan = state.plan_again(&*self.context, *last);
+        let plan = match (state.summary_again(&*self.context), summarises) {
+            (Some(plan), Some(_)) => plan,
+            (Some(_), None) => return Err(Broken::whole("a request for a summary, or compacted", "request")),
+            (None, Some(_)) => return Err(Broken::whole("request", "a request for a summary")),
+            (None, None) => state.plan_again(&*self.context, *last),
+        };
         if !plan.trimmed.is_empty() {
             return Err(Broken::whole("trim", "request"));
         }
         Ok(Body::Request {
-            turn: turn(state),
+            turn: state.next_turn(),
             attempt: state.next_attempt(),
             digest: plan.digest,
             prefix: plan.prefix,
             estimate: plan.estimate,
             max_output: plan.request.max_output_tokens,
             last: plan.last,
+            summarises: plan.summarises,
         })
+    }
+
+    /// What was put away. The words that stand for it are a model's, and why there are none may lie outside.
+    fn compacted(&self, state: &mut State, at: u64, found: &Compacted) -> Result<Body, Broken> {
+        let next = state.next(at);
+        let due = state.summary_again(&*self.context).and_then(|plan| plan.summarises);
+        let due = due.filter(|_| next == Next::Request && (found.summary.is_some() != found.refused.is_some()));
+        let summary = match (&found.summary, found.refused, &found.reason) {
+            (Some(summary), _, _) => Some(Ok(summary.clone())),
+            (None, Some(code), Some(reason)) => Some(Err((code, reason.clone()))),
+            (None, _, _) => None,
+        };
+        let came = Came { summary, usage: found.usage, provider: found.provider.clone() };
+        let upto = due.and_then(|upto| usize::try_from(upto).ok());
+        let made = upto.and_then(|upto| state.compacted(self.context.name(), upto, came));
+        made.map(|made| Body::Compacted(Box::new(made))).ok_or_else(|| Broken::whole(named(&next), "compacted"))
     }
 
     fn decision(&self, state: &State, event: &Event) -> Result<Option<Body>, Broken> {
@@ -208,11 +231,6 @@ impl Again {
         let message = error_message(found.code?, &found.text)?;
         Some(Finished { text: error_text(found.code?, &message), ..found.clone() })
     }
-}
-
-/// The number of the turn that a request belongs to.
-fn turn(state: &State) -> u32 {
-    if state.next_attempt() == 1 { state.turn().saturating_add(1) } else { state.turn() }
 }
 
 /// The reply behind a proposal, parsed again. Whether calls may overlap is the word of their tools.

@@ -21,6 +21,9 @@ pub(super) fn check_requests(journal: &Journal<'_>) -> Result<(), Problem> {
 pub(super) fn check_prefixes(journal: &Journal<'_>) -> Result<(), Problem> {
     let mut before: Option<Digest> = None;
     walk(journal, |event, _, rebuilt, changed| {
+        if rebuilt.summarises.is_some() {
+            return Ok(());
+        }
         let earlier = before.replace(rebuilt.shown.clone());
         let free = changed || rebuilt.last.is_some();
         match earlier {
@@ -33,7 +36,7 @@ pub(super) fn check_prefixes(journal: &Journal<'_>) -> Result<(), Problem> {
 }
 
 /// Folds the events and builds every request again. The last argument of `look` tells whether an event since the request
-/// before explains another beginning (a skill, a trim, a raised budget, a change of what is in force).
+/// before explains another beginning (a skill, a trim, what was put away, a raised budget, a change of what is in force).
 fn walk(
     journal: &Journal<'_>,
     mut look: impl FnMut(&Event, &Digest, &checkrein_session::Plan, bool) -> Result<(), Problem>,
@@ -49,13 +52,18 @@ fn walk(
             continue;
         };
         match &event.body {
+            Body::Request { digest, summarises: Some(upto), .. } => {
+                let rebuilt = state.summary_again(&*context).filter(|plan| plan.summarises == Some(*upto));
+                let rebuilt = rebuilt.ok_or_else(|| Problem::at(event, "nothing is to be summarised here"))?;
+                look(event, digest, &rebuilt, changed)?;
+            }
             Body::Request { digest, last, .. } => {
                 let rebuilt = state.plan_again(&*context, *last);
                 look(event, digest, &rebuilt, changed)?;
                 changed = false;
             }
             // After the last request of a spent budget, which had no tools, they are there again.
-            Body::Trim { .. } | Body::Budget { .. } | Body::Recomposed(_) => changed = true,
+            Body::Trim { .. } | Body::Compacted(_) | Body::Budget { .. } | Body::Recomposed(_) => changed = true,
             Body::Finished(finished) => {
                 changed |= matches!(finished.change, Some(SessionChange::SkillLoaded { .. }));
             }

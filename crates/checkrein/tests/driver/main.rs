@@ -3,6 +3,7 @@
 mod support;
 
 mod answers;
+mod compaction;
 mod concurrency;
 mod economy;
 mod edges;

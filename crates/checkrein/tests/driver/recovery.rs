@@ -20,7 +20,7 @@ async fn cut_off(rig: &Rig, last: impl Fn(&Body) -> bool) -> SessionId {
 }
 
 /// The same of a session that there is.
-fn cut_off_at(rig: &Rig, session: &SessionId, last: impl Fn(&Body) -> bool) -> SessionId {
+pub(crate) fn cut_off_at(rig: &Rig, session: &SessionId, last: impl Fn(&Body) -> bool) -> SessionId {
     let events = rig.events(session);
     let end = events.iter().position(|event| last(&event.body)).expect("such an event") + 1;
     let session = SessionId::new("s-cutoff00");

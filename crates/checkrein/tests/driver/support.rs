@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use checkrein::contract::{
     BoxFuture, CallKind, Delta, Effect, Event, Facts, Foreseen, Message, ModelReply, ModelRequest, Outcome, Place,
     Provider, ProviderError, ProviderFault, RawCall, SessionId, StopReason, ToolSpec,
 };
 use checkrein::gate::{Approved, Concurrency, Failure, Rendered, RunContext, Tool, Typed};
+use checkrein::session::SUMMARISER;
 use checkrein::{
     Extensions, Front, Harness, Observer, PolicyFiles, Prices, ResumeOptions, RunOptions, Session, StateFolder, Task,
     Unobserved, task,
@@ -24,6 +25,8 @@ use tokio::sync::{Barrier, Notify};
 #[derive(Default)]
 pub(crate) struct Says {
     replies: Mutex<VecDeque<Reply>>,
+    /// What it says to requests for a summary, in order; then that it read.
+    pub(crate) summaries: Mutex<VecDeque<Reply>>,
     pub(crate) requests: Mutex<Vec<Copied>>,
 }
 
@@ -33,6 +36,8 @@ pub(crate) struct Copied {
     pub(crate) messages: Vec<Message>,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) max_output_tokens: u32,
+    /// It asks for a summary.
+    pub(crate) summary: bool,
 }
 
 /// One reply.
@@ -40,15 +45,28 @@ pub(crate) struct Copied {
 pub(crate) struct Reply {
     pub(crate) text: String,
     pub(crate) calls: Vec<(String, Value)>,
+    /// It fails instead.
+    pub(crate) fault: Option<ProviderFault>,
+}
+
+pub(crate) fn fails(fault: ProviderFault) -> Reply {
+    Reply { fault: Some(fault), ..Reply::default() }
 }
 
 pub(crate) fn text(text: &str) -> Reply {
-    Reply { text: text.to_owned(), calls: Vec::new() }
+    Reply { text: text.to_owned(), ..Reply::default() }
 }
 
 pub(crate) fn calls(calls: &[(&str, Value)]) -> Reply {
     let calls = calls.iter().map(|(tool, args)| ((*tool).to_owned(), args.clone())).collect();
-    Reply { text: String::new(), calls }
+    Reply { calls, ..Reply::default() }
+}
+
+impl Says {
+    /// What it is still going to say.
+    pub(crate) fn replies(&self) -> MutexGuard<'_, VecDeque<Reply>> {
+        self.replies.lock().unwrap()
+    }
 }
 
 impl Provider for Says {
@@ -66,15 +84,23 @@ impl Provider for Says {
                 messages: request.messages.iter().map(|message| (**message).clone()).collect(),
                 tools: request.tools.clone(),
                 max_output_tokens: request.max_output_tokens,
+                summary: request.system == SUMMARISER,
             });
-            let Some(reply) = self.replies.lock().unwrap().pop_front() else {
+            let reply = if request.system == SUMMARISER {
+                Some(self.summaries.lock().unwrap().pop_front().unwrap_or_else(|| text("It read.")))
+            } else {
+                self.replies.lock().unwrap().pop_front()
+            };
+            let fault = reply.as_ref().map_or(Some(ProviderFault::Refused), |reply| reply.fault);
+            if let Some(fault) = fault {
                 return Err(ProviderError {
-                    fault: ProviderFault::Refused,
+                    fault,
                     message: "nothing more to say".to_owned(),
                     retry_after_ms: None,
                     provider: Value::Null,
                 });
-            };
+            }
+            let reply = reply.unwrap_or_default();
             on_delta(Delta::Text(&reply.text));
             let stop = if reply.calls.is_empty() { StopReason::End } else { StopReason::Calls };
             let calls = reply.calls.into_iter().map(|(tool, args)| {

@@ -90,6 +90,7 @@ pub(crate) fn at_the_end(world: &World) {
         }
         every_prefix(world, &session, &events);
         every_call(world, &session, &events);
+        seldom_put_away(world, &session, &events);
         let rows = world.disk.rows(&session, 1, usize::MAX).unwrap_or_default();
         if rows.iter().any(|row| row.body.contains(PARTIAL)) {
             world.violation(format!("{session} holds a part of a reply that broke off"));
@@ -111,6 +112,21 @@ fn every_prefix(world: &World, session: &SessionId, events: &[Event]) {
             && seen(&folded, event.at) != seen(&live, event.at)
         {
             return world.violation(format!("{session}: the first {} events fold to two states", at + 1));
+        }
+    }
+}
+
+/// Between two replies the conversation is put away at most once for each time that it may be made shorter, and once more.
+fn seldom_put_away(world: &World, session: &SessionId, events: &[Event]) {
+    let mut times = 0;
+    for event in events {
+        match &event.body {
+            Body::Proposal { .. } => times = 0,
+            Body::Compacted(_) => times += 1,
+            _ => {}
+        }
+        if times > 3 {
+            return world.violation(format!("{session}: it is put away again and again"));
         }
     }
 }

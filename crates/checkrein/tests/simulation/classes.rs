@@ -58,6 +58,22 @@ pub(crate) const CLASSES: &[Class] = &[
     },
     Class {
         layer: "model",
+        fault: "a request that is too long for it; a summary that is empty, cut, huge, or a call",
+        holds: "it is asked with less, a bounded number of times; no call is parted from its result; the task stays",
+        reached: Here(&[
+            "request/too-long",
+            "model/summary",
+            "model/empty-summary",
+            "model/cut-summary",
+            "model/huge-summary",
+            "model/calls-in-a-summary",
+            "summary/crash-after",
+            "summary/too-long",
+            "summary/400",
+        ]),
+    },
+    Class {
+        layer: "model",
         fault: "the same call twice in a reply; ids are the harness's own",
         holds: "every call has an id of its own and one end",
         reached: Here(&["model/the-same-call-twice"]),

@@ -316,8 +316,11 @@ fn task(world: &World) -> Task {
     if rng.u8(0..3) == 0 {
         task.verify = vec![Check::Run { run: vec!["sh".to_owned(), "check.sh".to_owned()] }];
     }
-    if rng.u8(0..5) == 0 {
-        task.context = ("trim_to_budget".to_owned(), serde_json::json!({ "tokens": 3_000 }));
-    }
+    let (policy, tokens) = match rng.u8(0..10) {
+        0 | 1 => ("trim_to_budget", 3_000),
+        2..5 => ("compact", [250, 800][rng.usize(0..2)]),
+        _ => return task,
+    };
+    task.context = (policy.to_owned(), serde_json::json!({ "tokens": tokens }));
     task
 }

@@ -8,6 +8,7 @@ use checkrein::contract::{
     BoxFuture, Delta, Message, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall, StopReason,
     ToolChoice, Usage,
 };
+use checkrein::session::SUMMARISER;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
@@ -40,7 +41,11 @@ impl Provider for Model {
         Box::pin(async move {
             let shown = serde_json::to_string(&request.messages).unwrap_or_default();
             self.look_at(request, &shown);
-            match self.0.meet(Op::Request) {
+            let met = self.0.meet(Op::Request);
+            if let Some(kind) = met.filter(|_| request.system == SUMMARISER) {
+                self.0.mark(&format!("summary/{}", kind.name()));
+            }
+            match met {
                 None => {}
                 Some(Kind::CrashBefore | Kind::CrashAfter) => return self.0.crash_waiting().await,
                 Some(Kind::Slow) => {
@@ -53,6 +58,11 @@ impl Provider for Model {
                 }
                 Some(Kind::Server) => return Err(self.failed(&shown, ProviderFault::Server, None)),
                 Some(Kind::Refused) => return Err(self.failed(&shown, ProviderFault::Refused, None)),
+                Some(Kind::TooLong) => {
+                    // It is not to be waited for, but to be made shorter.
+                    let (fault, message) = (ProviderFault::TooLong, "too long".to_owned());
+                    return Err(ProviderError { fault, message, retry_after_ms: None, provider: Value::Null });
+                }
                 Some(Kind::BrokenMidway) => {
                     on_delta(Delta::Text(PARTIAL));
                     return Err(self.failed(&shown, ProviderFault::Broken, None));
@@ -88,6 +98,14 @@ impl Model {
             && now < earliest
         {
             self.0.violation(format!("asked again {} ms too early", earliest - now));
+        }
+        let first = request.messages.first().map(|message| &**message);
+        let summary = request.system == SUMMARISER;
+        if !summary && !matches!(first, Some(Message::User { harness: false, .. })) {
+            self.0.violation("a request does not begin with the task".to_owned());
+        }
+        if summary && !request.tools.is_empty() {
+            self.0.violation("a request for a summary shows tools".to_owned());
         }
         let mut open: Option<Vec<&str>> = None;
         for message in &request.messages {
@@ -129,6 +147,10 @@ impl Model {
             virtual_ms: 0,
             provider: json!({ "turn": turns }),
         };
+        if request.system == SUMMARISER {
+            self.summary(&mut reply, &mut rng);
+            return reply;
+        }
         self.fill(&mut reply, &mut rng, turns);
         if request.tool_choice == ToolChoice::None && !reply.calls.is_empty() {
             self.0.mark("model/calls-without-being-asked");
@@ -143,6 +165,31 @@ impl Model {
             _ => Some(Usage { input: 700, output: said as u64 / 4, ..Usage::default() }),
         };
         reply
+    }
+
+    /// A summary, or one of the things that are none.
+    fn summary(&self, reply: &mut ModelReply, rng: &mut Rng) {
+        reply.stop = StopReason::End;
+        let what = match rng.u8(0..10) {
+            0 => {
+                reply.calls = vec![call("post", json!({ "word": "summary" }))];
+                "calls-in-a-summary"
+            }
+            1 => "empty-summary",
+            2 => {
+                (reply.text, reply.stop) = ("It did".to_owned(), StopReason::Length);
+                "cut-summary"
+            }
+            3 => {
+                reply.text = huge("summary");
+                "huge-summary"
+            }
+            _ => {
+                reply.text = format!("It did {} things.", rng.u8(..));
+                "summary"
+            }
+        };
+        self.0.mark(&format!("model/{what}"));
     }
 
     fn fill(&self, reply: &mut ModelReply, rng: &mut Rng, turns: usize) {

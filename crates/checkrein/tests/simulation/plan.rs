@@ -71,6 +71,8 @@ pub(crate) enum Kind {
     Slow,
     /// 400 or 401: asking again does not help.
     Refused,
+    /// The request is longer than the model takes.
+    TooLong,
     /// The program could not be started.
     NotStarted,
     /// It could not be found out.
@@ -114,6 +116,7 @@ pub(crate) const OPS: &[(Op, &str, &[Kind])] = &[
             Stalled,
             Slow,
             Refused,
+            TooLong,
         ],
     ),
     (Op::Tool, "tool", &[CrashBefore, CrashAfter, Cancel]),
@@ -144,6 +147,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Stalled, "stalled"),
     (Slow, "slow"),
     (Refused, "400"),
+    (TooLong, "too-long"),
     (NotStarted, "not-started"),
     (NoAnswer, "no-answer"),
     (Suspended, "suspended"),

@@ -220,6 +220,10 @@ fn sessions_hold_under_faults() {
     figures.reach("program/cancel", "call/append", Op::Program, Kind::Cancel);
     figures.reach("program/crash-after", "call/append", Op::Program, Kind::CrashAfter);
     figures.reach("people/answer-a-part", "call/delegates", Op::Tool, Kind::CrashAfter);
+    figures.reach("spill/not-saved", "tool/huge", Op::Spill, Kind::NotSaved);
+    for kind in [Kind::CrashAfter, Kind::TooLong, Kind::Refused] {
+        figures.reach(&format!("summary/{}", kind.name()), "model/summary", Op::Request, kind);
+    }
     figures.print(begin.elapsed().as_secs_f64());
     figures.judge();
     assert!(figures.crashes > 100 && figures.effects > 100, "they did something");
