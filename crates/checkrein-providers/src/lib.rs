@@ -12,5 +12,5 @@ mod serve;
 mod wires;
 
 pub use script::{Script, ScriptProvider};
-pub use serve::{Exchange, Fault, Served, Server};
+pub use serve::{Base, Exchange, Fault, Served, Server};
 pub use wires::{Patience, WireProvider, wire_kinds};

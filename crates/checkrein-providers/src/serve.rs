@@ -42,8 +42,11 @@ trait Dialect: Sync {
     /// As the wire of the client is called.
     fn kind(&self) -> &'static str;
 
-    /// How a program is pointed at a server that is at this address.
-    fn base(&self, address: &str) -> String;
+    /// What its clients add to the address of a server.
+    fn base_path(&self) -> &'static str;
+
+    /// How a program is pointed at a server that is here.
+    fn told(&self, base: &str) -> String;
 
     /// A header that every client of it sends and no other; nothing, where there is none.
     fn header(&self) -> Option<&'static str>;
@@ -203,9 +206,9 @@ pub struct Exchange {
     /// Its line in the script, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// The fault that was asked for on top of the script.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
+    /// The faults on top of the script that struck it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
     /// Why the request was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
@@ -220,9 +223,23 @@ pub struct Served {
     pub complaints: Vec<ProviderError>,
 }
 
-/// Addresses of this machine, as programs of the four kinds are told them: one pair of name and value for each wire.
-pub(crate) fn bases(address: &str) -> Vec<(&'static str, String)> {
-    DIALECTS.iter().map(|dialect| (dialect.kind(), dialect.base(address))).collect()
+/// How programs of one wire are pointed at a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The kind of the wire, as in `KIND:NAME`.
+    pub wire: &'static str,
+    /// The address that its clients want.
+    pub address: String,
+    /// What to set or to write.
+    pub told: String,
+}
+
+fn bases(address: &str) -> Vec<Base> {
+    let base = |dialect: &&dyn Dialect| {
+        let address = format!("{address}{}", dialect.base_path());
+        Base { wire: dialect.kind(), told: dialect.told(&address), address }
+    };
+    DIALECTS.iter().map(base).collect()
 }
 
 /// An address that is reached from this machine only.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-pub use checkrein_providers::{Exchange, Fault, Served, Server};
+pub use checkrein_providers::{Base, Exchange, Fault, Served, Server};
 
 use crate::defaults;
 use crate::error::HarnessError;

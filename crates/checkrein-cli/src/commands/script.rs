@@ -4,7 +4,7 @@ use std::io::Write;
 
 use checkrein::HarnessError;
 use checkrein::serve::{Exchange, Server, bind};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::usage;
@@ -52,17 +52,14 @@ fn begin(server: &Server, file: &str, json: bool, context: &Context) {
     let mut out = context.out();
     let address = format!("http://{}", server.address());
     if json {
-        let bases: serde_json::Map<_, _> =
-            server.bases().into_iter().map(|(k, base)| (k.to_owned(), json!(base))).collect();
-        _ = writeln!(
-            out,
-            "{}",
-            json!({ "v": 1, "type": "serving", "script": file, "address": address, "bases": bases })
-        );
+        let bases: Map<_, _> =
+            server.bases().into_iter().map(|base| (base.wire.to_owned(), json!(base.address))).collect();
+        let line = json!({ "v": 1, "type": "serving", "script": file, "address": address, "bases": bases });
+        _ = writeln!(out, "{line}");
     } else {
-        let bases: Vec<String> = server.bases().into_iter().map(|(_, base)| base).collect();
+        let told: Vec<String> = server.bases().into_iter().map(|base| base.told).collect();
         let bold = anstyle::Style::new().bold();
-        _ = writeln!(out, "{bold}{}{bold:#} at {address}: {}", printable(file), bases.join(" "));
+        _ = writeln!(out, "{bold}{}{bold:#} at {address}: {}", printable(file), told.join(" "));
     }
     _ = out.flush();
 }
@@ -75,22 +72,21 @@ fn log(exchange: &Exchange, json: bool) {
     _ = out.flush();
 }
 
-fn line(exchange: &Exchange) -> serde_json::Value {
+fn line(exchange: &Exchange) -> Value {
     let mut line = json!({ "v": 1, "type": "request" });
-    if let (Some(line), Ok(serde_json::Value::Object(fields))) = (line.as_object_mut(), serde_json::to_value(exchange))
-    {
+    if let (Some(line), Ok(Value::Object(fields))) = (line.as_object_mut(), serde_json::to_value(exchange)) {
         line.extend(fields);
     }
     line
 }
 
 fn words(exchange: &Exchange) -> String {
-    let Exchange { number, asked, status, step, line, fault, refused, .. } = exchange;
+    let Exchange { number, asked, status, step, line, faults, refused, .. } = exchange;
     let mut words = format!("{number:>3}  {}  {status}", printable(asked));
     if let (Some(step), Some(line)) = (step, line) {
         words += &format!("  step {step} (line {line})");
     }
-    if let Some(fault) = fault {
+    for fault in faults {
         words += &format!("  fault {}", printable(fault));
     }
     if let Some(why) = refused {

@@ -15,8 +15,12 @@ impl Dialect for Anthropic {
         "anthropic"
     }
 
-    fn base(&self, address: &str) -> String {
-        format!("ANTHROPIC_BASE_URL={address}")
+    fn base_path(&self) -> &'static str {
+        ""
+    }
+
+    fn told(&self, base: &str) -> String {
+        format!("ANTHROPIC_BASE_URL={base}")
     }
 
     fn header(&self) -> Option<&'static str> {

@@ -15,8 +15,12 @@ impl Dialect for Chat {
         "compatible"
     }
 
-    fn base(&self, address: &str) -> String {
-        format!("compatible:{address}/v1#NAME")
+    fn base_path(&self) -> &'static str {
+        "/v1"
+    }
+
+    fn told(&self, base: &str) -> String {
+        format!("compatible:{base}#NAME")
     }
 
     fn header(&self) -> Option<&'static str> {

@@ -92,7 +92,7 @@ impl Desk {
             status: 200,
             step: None,
             line: None,
-            fault: None,
+            faults: Vec::new(),
             refused: None,
         };
         let routed = DIALECTS.iter().find_map(|dialect| Some((*dialect, dialect.route(path, query)?)));
@@ -140,9 +140,9 @@ impl Desk {
         let standing = ledger.sessions.entry(route.session.to_owned()).or_default();
         standing.requests += 1;
         let number = standing.requests;
-        let fault = self.faults.iter().find(|fault| fault.strikes(number));
-        exchange.fault = fault.map(ToString::to_string);
-        if let Some((status, wait_ms)) = fault.and_then(|fault| fault.error) {
+        let faults: Vec<&Fault> = self.faults.iter().filter(|fault| fault.strikes(number)).collect();
+        exchange.faults = faults.iter().map(ToString::to_string).collect();
+        if let Some((status, wait_ms)) = faults.iter().find_map(|fault| fault.error) {
             return failing(dialect, status, &format!("a fault that was asked for: status {status}"), wait_ms);
         }
         asked.request.provider = standing.position.clone();
@@ -155,7 +155,7 @@ impl Desk {
             }
         };
         (exchange.step, exchange.line) = (Some(answered.step), Some(answered.line));
-        if !fault.is_some_and(Fault::cuts) {
+        if !faults.iter().any(|fault| fault.cuts()) {
             standing.position = answered.position;
         }
         match answered.said {
@@ -163,9 +163,7 @@ impl Desk {
                 failing(dialect, status, &format!("the script answers with status {status}"), wait_ms)
             }
             Ok(mut spoken) => {
-                if let Some(fault) = fault {
-                    fault.worsen(&mut spoken.delivery);
-                }
+                faults.iter().rev().for_each(|fault| fault.worsen(&mut spoken.delivery));
                 written(dialect, &asked, &Speech::new(&asked, number, &spoken), &spoken.delivery)
             }
         }

@@ -18,8 +18,12 @@ impl Dialect for Gemini {
         "gemini"
     }
 
-    fn base(&self, address: &str) -> String {
-        format!("GOOGLE_GEMINI_BASE_URL={address}")
+    fn base_path(&self) -> &'static str {
+        ""
+    }
+
+    fn told(&self, base: &str) -> String {
+        format!("GOOGLE_GEMINI_BASE_URL={base}")
     }
 
     fn header(&self) -> Option<&'static str> {

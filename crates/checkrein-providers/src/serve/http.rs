@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 
 use super::desk::{Answer, Desk, Letter};
 use super::frames::{End, Plan};
-use super::{Exchange, Fault, Served, bases, loopback, servable};
+use super::{Base, Exchange, Fault, Served, bases, loopback, servable};
 use crate::script::{Script, ScriptProvider};
 
 /// Longest request, bytes: the longest conversations of today's models, with room for pictures in text.
@@ -63,8 +63,8 @@ impl Server {
         self.address
     }
 
-    /// How programs of each wire are pointed here: the kind of the wire, and what to set or write.
-    pub fn bases(&self) -> Vec<(&'static str, String)> {
+    /// How programs of each wire are pointed here.
+    pub fn bases(&self) -> Vec<Base> {
         bases(&format!("http://{}", self.address))
     }
 

@@ -15,8 +15,12 @@ impl Dialect for Responses {
         "openai"
     }
 
-    fn base(&self, address: &str) -> String {
-        format!("OPENAI_BASE_URL={address}/v1")
+    fn base_path(&self) -> &'static str {
+        "/v1"
+    }
+
+    fn told(&self, base: &str) -> String {
+        format!("OPENAI_BASE_URL={base}")
     }
 
     fn header(&self) -> Option<&'static str> {

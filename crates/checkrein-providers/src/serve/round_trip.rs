@@ -6,7 +6,7 @@ use checkrein_contract::{CallId, Lane, Message, ModelRequest, ResultPart, ToolCa
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{DIALECTS, Dialect};
+use super::{DIALECTS, Dialect, Route};
 use crate::wires::sent;
 
 /// What one reply holds: its text, and for each call its arguments, the text of its result, and whether that is an error.
@@ -84,6 +84,24 @@ fn without_errors(request: &ModelRequest) -> ModelRequest {
     all
 }
 
+/// JSON of any shape, with the words of the wires in it.
+fn anything() -> impl Strategy<Value = Value> {
+    let words = "model|max_tokens|messages|input|contents|parts|role|user|model|assistant|tool|type|content|text|id|name|\
+        tools|function|functionCall|functionResponse|tool_use|tool_result|tool_calls|call_id|function_call|arguments";
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        words.prop_map(Value::from)
+    ];
+    leaf.prop_recursive(5, 64, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((words, inner), 0..6).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+        ]
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -100,6 +118,17 @@ proptest! {
         }
         for kind in ["openai", "compatible"] {
             prop_assert_eq!(read(kind, &request), Ok(without_errors(&request)), "{}", kind);
+        }
+    }
+
+    /// Whatever comes is read or refused.
+    #[test]
+    fn anything_is_read_or_refused(body in anything()) {
+        for dialect in DIALECTS {
+            let route = Route { session: "", model: Some("m"), stream: Some(true) };
+            if let Ok(asked) = dialect.read(&body, &route) {
+                prop_assert!(!asked.request.messages.is_empty());
+            }
         }
     }
 }

@@ -119,6 +119,21 @@ fn time_is_virtual_and_usage_is_stated_or_absent() {
     let reply = session.next().unwrap();
     assert_eq!(reply.virtual_ms, 1500);
     assert_eq!(reply.usage, Some(Usage { input: 12, output: 3, estimated: false, ..Usage::default() }));
+    let mut slow = Session::new("[[step]]\ntext = \"in three pieces\"\ndelay_ms = 10\npiece_ms = 4");
+    assert_eq!(slow.next().unwrap().virtual_ms, 10 + 3 * 4);
+}
+
+/// What is for a wire changes nothing in process, and however a stream breaks off, it is broken.
+#[test]
+fn a_wire_is_needed_for_what_a_wire_does() {
+    let plain = "[[step]]\ntext = \"a b\"\ncalls = [{ tool = \"find\" }, { tool = \"find\" }]";
+    let reply = |steps: &str| Session::new(steps).next().unwrap();
+    assert_eq!(reply(&format!("{plain}\nchunk_bytes = 1\nids = \"empty\"")), reply(plain));
+    for by in ["drop", "end", "garbage", "stall"] {
+        let mut session = Session::new(&format!("[[step]]\ntext = \"a b\"\ncut_after = 2\ncut_by = \"{by}\""));
+        let error = session.next().unwrap_err();
+        assert_eq!((error.fault, session.deltas.concat().as_str()), (ProviderFault::Broken, "a "), "{by}");
+    }
 }
 
 #[test]

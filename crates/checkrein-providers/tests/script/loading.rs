@@ -54,6 +54,11 @@ fn keys_that_contradict_each_other_are_errors() {
     assert_snapshot!(step_error("error = { status = 500 }\ntext = \"a\""), @"script.toml:3: step 1: a step with `error` has no reply, so `text` means nothing in it");
     assert_snapshot!(step_error("error = { status = 500 }\ncut_after = 1"), @"script.toml:3: step 1: a step with `error` has no reply, so `cut_after` means nothing in it");
     assert_snapshot!(step_error("error = { status = 200 }"), @"script.toml:3: step 1: status 200 is no error; give one from 400 to 599");
+    assert_snapshot!(step_error("error = { status = 500 }\nids = \"same\""), @"script.toml:3: step 1: a step with `error` has no reply, so `ids` means nothing in it");
+    assert_snapshot!(step_error("cut_by = \"end\""), @"script.toml:3: step 1: `cut_by` says how a reply breaks off; say where, with `cut_after`");
+    assert_snapshot!(step_error("cut_after = 3\ncut_by = \"half\""), @"script.toml:5: unknown variant `half`, expected one of `drop`, `end`, `garbage`, `stall` in `step.cut_by`");
+    assert_snapshot!(step_error("chunk_bytes = 0"), @"script.toml:4: invalid value: integer `0`, expected a nonzero usize in `step.chunk_bytes`");
+    assert_snapshot!(step_error("cut_after = 3\npiece_ms = 5"), @"script.toml:3: step 1: a reply that is cut off never ends, so `piece_ms` means nothing beside `cut_after`");
     assert_snapshot!(step_error("cut_after = 3\ndelay_ms = 5"), @"script.toml:3: step 1: a reply that is cut off never ends, so `delay_ms` means nothing beside `cut_after`");
 }
 
