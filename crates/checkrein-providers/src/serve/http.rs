@@ -1,7 +1,7 @@
 //! HTTP/1.1 on loopback: connections, and answers that are sent piece by piece. It must not know what the bytes mean.
 
 use std::convert::Infallible;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -100,7 +100,8 @@ impl Server {
 async fn connection(stream: TcpStream, desk: Arc<Desk>, mut closing: watch::Receiver<()>) {
     // Pieces of a stream are to be seen one by one.
     _ = stream.set_nodelay(true);
-    let service = service_fn(|request| answer(request, Arc::clone(&desk)));
+    let end = closing.clone();
+    let service = service_fn(|request| answer(request, Arc::clone(&desk), end.clone()));
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new());
     let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
@@ -116,6 +117,7 @@ async fn connection(stream: TcpStream, desk: Arc<Desk>, mut closing: watch::Rece
 async fn answer(
     request: Request<Incoming>,
     desk: Arc<Desk>,
+    closing: watch::Receiver<()>,
 ) -> Result<Response<impl Body<Data = Bytes, Error = io::Error>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = Limited::new(body, MOST_BYTES).collect().await.map(|body| body.to_bytes());
@@ -128,7 +130,7 @@ async fn answer(
         body,
     };
     let Answer { status, content_type, wait_s, plan } = desk.answer(asked);
-    let mut response = Response::new(StreamBody::new(pieces(plan)));
+    let mut response = Response::new(StreamBody::new(pieces(plan, closing)));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     if let Some(seconds) = wait_s {
@@ -138,22 +140,26 @@ async fn answer(
 }
 
 /// The body: each piece in its time, and the end that was planned.
-fn pieces(plan: Plan) -> impl futures_util::Stream<Item = io::Result<Frame<Bytes>>> {
-    unfold(Some(plan), |plan| async move {
-        let mut plan = plan?;
+fn pieces(plan: Plan, closing: watch::Receiver<()>) -> impl futures_util::Stream<Item = io::Result<Frame<Bytes>>> {
+    unfold(Some((plan, closing)), |state| async move {
+        let (mut plan, mut closing) = state?;
         // What came before goes out first: pieces are pieces also to whoever reads, and an end takes nothing with it.
         tokio::task::yield_now().await;
         if let Some((wait, bytes)) = plan.pieces.pop_front() {
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
             }
-            return Some((Ok(Frame::data(bytes)), Some(plan)));
+            return Some((Ok(Frame::data(bytes)), Some((plan, closing))));
         }
         match plan.end {
             End::Whole => None,
             // Whoever sends hangs up when its source fails.
             End::Drop => Some((Err(io::Error::other("the script breaks the stream off")), None)),
-            End::Stall => pending().await,
+            // Until the other side hangs up, or the server is to end.
+            End::Stall => {
+                _ = closing.changed().await;
+                Some((Err(io::Error::other("the server ends")), None))
+            }
         }
     })
 }

@@ -234,6 +234,35 @@ fn sessions_do_not_disturb_each_other() {
     ");
 }
 
+/// The end comes to connections that are open too: one that nothing is asked on, and one that waits for what never comes.
+#[test]
+fn the_end_of_a_server_ends_its_connections() {
+    let server = Running::new("[[step]]\ntext = \"Not all of it.\"\ncut_after = 4\ncut_by = \"stall\"\n", &[]);
+    let connect = || TcpStream::connect(server.address.strip_prefix("http://").unwrap()).unwrap();
+    let (mut idle, mut waiting) = (connect(), connect());
+    write!(idle, "GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let body = r#"{"model":"m","input":"Hi","stream":true}"#;
+    let length = body.len();
+    write!(waiting, "POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+    let until = |stream: &mut TcpStream, words: &str| {
+        let (mut got, mut piece) = (String::new(), [0; 1024]);
+        while !got.contains(words) {
+            let bytes = stream.read(&mut piece).unwrap();
+            assert_ne!(bytes, 0, "{got}");
+            got.push_str(std::str::from_utf8(&piece[..bytes]).unwrap());
+        }
+    };
+    until(&mut idle, "\r\n0\r\n\r\n");
+    until(&mut waiting, "\"delta\":\"Not \"");
+    assert_eq!(server.end(), [""; 0]);
+    let rest = |mut stream: TcpStream| {
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).map(|_| rest)
+    };
+    assert_eq!(rest(idle).unwrap(), "");
+    assert!(!rest(waiting).unwrap_or_default().contains("response.completed"));
+}
+
 /// What is wrong with a request is told in the words of its wire; it is no request to the script. What is asked for and is
 /// not there, and what would be stored or run over there, is refused and not left out.
 #[test]
