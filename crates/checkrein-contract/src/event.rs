@@ -156,6 +156,8 @@ pub enum Body {
     },
     /// The harness checks the work; the calls that follow with these ids are its own.
     Check(CheckRound),
+    /// The harness reads instruction files; the calls that follow with these ids are its own.
+    Instructions(CheckRound),
     /// A hook changed the arguments of a call.
     Hook(HookNote),
     /// One call was decided.
@@ -254,6 +256,7 @@ impl Body {
             Self::RequestFailed { .. } => "request_failed",
             Self::Proposal { .. } => "proposal",
             Self::Check(_) => "check",
+            Self::Instructions(_) => "instructions",
             Self::Hook(_) => "hook",
             Self::Decision { .. } => "decision",
             Self::Ask(_) => "ask",
@@ -285,7 +288,7 @@ pub struct Note {
     pub fields: Map<String, Value>,
 }
 
-/// One round of checks.
+/// One round of checks, or of instruction files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckRound {
     /// Number of the round, from 1.

@@ -38,6 +38,9 @@ pub struct SessionOpened {
     pub max_output: u32,
     /// The context policy, with its numbers.
     pub context: Value,
+    /// Names under which a folder may have an instruction file, the first that is there counts; none: they are not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<String>,
     /// The policy files in force.
     pub policy: Vec<PolicySource>,
     /// Digest over all of them.

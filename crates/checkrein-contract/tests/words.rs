@@ -77,6 +77,7 @@ fn an_event_is_called_what_its_line_says() {
         Body::Input { call: None, text: String::new() },
         Body::RequestFailed { turn: 1, code: Code::ProviderFailed, reason: String::new(), retry: true, usage: None },
         Body::Check(CheckRound { round: 1, calls: Vec::new() }),
+        Body::Instructions(CheckRound { round: 1, calls: Vec::new() }),
         Body::Hook(HookNote { call, old: Value::Null, new: Value::Null }),
         Body::Approval { id: ApprovalId::new("a"), answer: Answer::Denied { reason: String::new() } },
         Body::Trim { turn: 1, policy: String::new(), results: Vec::new() },

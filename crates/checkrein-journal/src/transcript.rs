@@ -47,6 +47,7 @@ fn left_out(body: &Body) -> &'static [&'static str] {
         | Body::RequestFailed { .. }
         | Body::Proposal { .. }
         | Body::Check(_)
+        | Body::Instructions(_)
         | Body::Hook(_)
         | Body::AnswerRefused { .. }
         | Body::Settled { .. }

@@ -75,6 +75,7 @@ impl State {
                 self.proposed(*kind, text, calls, *usage, provider, *defect)
             }
             Body::Check(round) => self.check(round.round, &round.calls),
+            Body::Instructions(round) => self.instructions(round),
             Body::Hook(_) | Body::Note(_) | Body::AnswerRefused { .. } => Ok(()),
             Body::Decision { call, tool, decision, binds, .. } => {
                 self.refused(tool, decision);
@@ -164,6 +165,7 @@ impl State {
         self.reserved = Some(reserved);
         if summarises.is_none() {
             self.requested_upto = self.history.messages().len();
+            self.folders_looked_into();
         }
         self.summarising = summarises;
         self.last = last;
@@ -388,6 +390,9 @@ impl State {
             Arc::make_mut(&mut self.seen).insert(seen.path.clone(), seen.version.clone());
         }
         let by_harness = matches!(self.phase, Phase::Checking(_));
+        if !by_harness {
+            self.enters(&finished.seen);
+        }
         for source in finished.sources.iter().filter(|_| !by_harness) {
             if !self.citations.iter().any(|citation| citation.source == *source) {
                 self.citations.push(Citation { source: source.clone(), call: finished.call.clone() });

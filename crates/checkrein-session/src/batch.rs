@@ -13,6 +13,8 @@ pub(crate) struct Batch {
     pub(crate) slots: Vec<Slot>,
     /// The harness's own checks; their results are no message.
     pub(crate) by_harness: bool,
+    /// They read instruction files instead.
+    pub(crate) instructions: bool,
     /// The whole proposal is refused with this code: it was cut.
     pub(crate) refused: Option<Code>,
 }
@@ -60,7 +62,7 @@ impl Batch {
             size += 1;
             slots.push(Slot { call, group, decided: None, binds: None, started: None, settled: None, ended: None });
         }
-        Self { slots, by_harness, refused }
+        Self { slots, by_harness, instructions: false, refused }
     }
 
     pub(crate) fn slot_mut(&mut self, call: &CallId) -> Option<&mut Slot> {

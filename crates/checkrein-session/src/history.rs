@@ -79,6 +79,13 @@ impl History {
         self.show(entry);
     }
 
+    /// A message that is shown for ever.
+    pub(crate) fn pin(&mut self, message: Message) {
+        let entry = Entry::of(message, Kind::Pinned);
+        self.whole.push(Arc::clone(&entry.message));
+        self.show(entry);
+    }
+
     fn show(&mut self, entry: Entry) {
         self.tokens = self.tokens.saturating_add(entry.tokens);
         self.messages.push(Arc::clone(&entry.message));

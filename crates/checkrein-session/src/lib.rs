@@ -16,6 +16,7 @@ mod batch;
 mod budget;
 mod compaction;
 mod history;
+mod instructions;
 mod next;
 mod outcome;
 mod proposal;

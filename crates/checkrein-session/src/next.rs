@@ -93,6 +93,9 @@ impl State {
 
     /// Called when the last call of a batch has ended: where the session goes from there.
     pub(crate) fn after_batch(&mut self, batch: &Batch) -> Phase {
+        if batch.instructions {
+            return self.after_instructions(batch);
+        }
         if batch.by_harness {
             return self.after_checks(batch);
         }

@@ -59,6 +59,12 @@ pub struct State {
     pub(crate) answers: Vec<(String, String)>,
     /// What the rules refused: tools and reasons, each once.
     pub(crate) refusals: Vec<(String, String)>,
+    /// Folders that may have instruction files and were not looked into yet.
+    pub(crate) folders_due: BTreeSet<String>,
+    pub(crate) folders_done: BTreeSet<String>,
+    pub(crate) instruction_rounds: u32,
+    /// Bytes of instruction files that were shown.
+    pub(crate) instructed: u64,
     pub(crate) last: Option<Limit>,
     pub(crate) stop: Option<Stop>,
 }
@@ -89,6 +95,7 @@ impl State {
         let checkrein_contract::Body::Session(opened) = &event.body else {
             return Err(ApplyError { seq: event.seq, reason: "a session begins with a `session` event".to_owned() });
         };
+        let root = [opened.place.root.trim_end_matches('/').to_owned()];
         let mut history = History::default();
         history.push(Message::User { text: opened.prompt.clone(), harness: false });
         Ok(Self {
@@ -124,6 +131,10 @@ impl State {
             overflows: 0,
             answers: Vec::new(),
             refusals: Vec::new(),
+            folders_due: if opened.instructions.is_empty() { BTreeSet::new() } else { root.into() },
+            folders_done: BTreeSet::new(),
+            instruction_rounds: 0,
+            instructed: 0,
             last: None,
             stop: None,
         })

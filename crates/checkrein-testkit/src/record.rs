@@ -60,7 +60,7 @@ impl Record {
         for event in &self.events {
             match &event.body {
                 Body::Proposal { calls: proposed, .. } => calls.extend(proposed.iter().map(Called::new)),
-                Body::Check(round) => calls.extend(round.calls.iter().map(Called::new)),
+                Body::Check(round) | Body::Instructions(round) => calls.extend(round.calls.iter().map(Called::new)),
                 Body::Hook(note) => with(&mut calls, &note.call, |call| call.args = note.new.clone()),
                 Body::Decision { call, decision, .. } => with(&mut calls, call, |known| known.decided(decision)),
                 Body::Started { call, .. } => with(&mut calls, call, |call| call.started = true),

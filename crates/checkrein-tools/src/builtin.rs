@@ -4,6 +4,7 @@ mod bash;
 mod edit;
 mod glob;
 mod grep;
+mod instructions;
 mod read;
 mod todo;
 mod verify;
@@ -49,6 +50,11 @@ pub fn builtin_names() -> Vec<String> {
 /// Its arguments are a [`Check`](checkrein_contract::Check) as JSON.
 pub fn verify(models: &Models) -> Arc<dyn AnyTool> {
     Typed::new(verify::Verify { models: models.clone() }).host_only().shared()
+}
+
+/// The tool with which the harness itself reads instruction files. No model is ever offered it.
+pub fn instructions() -> Arc<dyn AnyTool> {
+    Typed::new(instructions::Instructions).host_only().shared()
 }
 
 fn entry<T: Tool>(tool: T) -> (Arc<dyn AnyTool>, Vec<Value>) {

@@ -23,5 +23,5 @@ mod search;
 mod walk;
 mod web;
 
-pub use builtin::{builtin, builtin_names, verify, with_examples};
+pub use builtin::{builtin, builtin_names, instructions, verify, with_examples};
 pub use command::CommandTool;

@@ -75,6 +75,7 @@ pub(crate) fn registry(task: &Task, shipped: Option<&[String]>, models: &Models)
         }
     }
     registry.add_any(checkrein_tools::verify(models))?;
+    registry.add_any(checkrein_tools::instructions())?;
     Ok(registry)
 }
 

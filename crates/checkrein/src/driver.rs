@@ -5,6 +5,7 @@
 mod ask;
 pub(crate) mod delegate;
 mod group;
+mod instructions;
 mod narrowing;
 mod request;
 mod scene;
@@ -51,6 +52,8 @@ pub struct Session {
     pub(crate) _taken: Held,
     /// The host-only tool that runs checks.
     pub(crate) checker: String,
+    /// The host-only tool that reads instruction files.
+    pub(crate) reader: String,
 }
 
 impl Session {

@@ -144,6 +144,7 @@ impl Watch<'_> {
             confinement: format!("what {name} itself confines"),
             unconfined_by: None,
             confinement_required: false,
+            instructions: Vec::new(),
             confined: false,
             detectors: DETECTORS.to_owned(),
             variables: vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())],

@@ -89,7 +89,7 @@ impl Past {
                     self.opened.extend(opened);
                 }
                 Body::Proposal { calls, .. } => proposed.extend(calls),
-                Body::Check(round) => proposed.extend(round.calls),
+                Body::Check(round) | Body::Instructions(round) => proposed.extend(round.calls),
                 Body::Hook(note) => {
                     if let Some(call) = proposed.iter_mut().find(|call| call.id == note.call) {
                         call.args = note.new;

@@ -150,6 +150,7 @@ impl Harness {
             model,
             max_output: MAX_OUTPUT_TOKENS,
             context: serde_json::json!({ "policy": task.context.0, "parameters": context.parameters() }),
+            instructions: task.instructions.clone(),
             policy: sources,
             policy_digest: policy.digest().clone(),
             identity: task.identity.clone(),
@@ -370,6 +371,7 @@ pub(crate) fn session_of(parts: Parts) -> Session {
         retry: None,
         _taken: parts.taken,
         checker: checker(),
+        reader: reader(),
     }
 }
 
@@ -395,6 +397,11 @@ fn fits(policy: &Policy, task: &Task, registry: &Registry) -> Result<(), Harness
 /// The host-only tool that runs checks.
 pub(crate) fn checker() -> String {
     checkrein_tools::verify(checkrein_policy::Models::built_in()).definition().name.clone()
+}
+
+/// The host-only tool that reads instruction files.
+pub(crate) fn reader() -> String {
+    checkrein_tools::instructions().definition().name.clone()
 }
 
 /// The context policy that a session began with.

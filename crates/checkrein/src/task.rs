@@ -59,6 +59,8 @@ pub struct Task {
     pub verify: Vec<Check>,
     /// What can not be confined is refused, not asked about.
     pub confinement_required: bool,
+    /// Names of instruction files; none: they are not read.
+    pub instructions: Vec<String>,
     /// The context policy: name and numbers.
     pub context: (String, Value),
 }

@@ -176,7 +176,10 @@ impl Live {
     /// Remembers the calls of an earlier process, so that a resumed session shows them in full.
     pub(crate) fn remember(&mut self, events: &[Event]) {
         for event in events {
-            if let Body::Proposal { calls, .. } | Body::Check(CheckRound { calls, .. }) = &event.body {
+            if let Body::Proposal { calls, .. }
+            | Body::Check(CheckRound { calls, .. })
+            | Body::Instructions(CheckRound { calls, .. }) = &event.body
+            {
                 self.know(calls);
             }
         }
@@ -198,6 +201,16 @@ impl Live {
             let code = defect.map_or("it is empty", Code::as_str);
             self.line(&format!("  {RED}this reply can not be used{RED:#} {DIM}{code}{DIM:#}"));
         }
+    }
+
+    /// What a request does not show any more.
+    fn shows_less(&mut self, body: &Body) {
+        let what = match body {
+            Body::Trim { results, .. } => format!("{} older results are left out of this request", results.len()),
+            Body::Compacted(event) => printable(&put_away(event)),
+            _ => return,
+        };
+        self.line(&format!("{DIM}{what}{DIM:#}"));
     }
 
     fn settled(&mut self, by: &Actor, call: &CallId, settlement: Settlement, note: &str) {
@@ -243,6 +256,10 @@ impl Observer for Live {
                 self.know(&round.calls);
                 self.line(&format!("\n{DIM}the harness checks the work{DIM:#}"));
             }
+            Body::Instructions(round) => {
+                self.know(&round.calls);
+                self.line(&format!("\n{DIM}the harness reads the project's instructions{DIM:#}"));
+            }
             Body::Hook(note) => {
                 self.line(&format!(
                     "  {YELLOW}{}{YELLOW:#} changed the arguments of {}",
@@ -263,12 +280,7 @@ impl Observer for Live {
             )),
             Body::Started { call, .. } => self.started(call),
             Body::Finished(finished) => self.finished(finished),
-            Body::Trim { results, .. } => {
-                self.line(&format!("{DIM}{} older results are left out of this request{DIM:#}", results.len()));
-            }
-            Body::Compacted(event) => {
-                self.line(&format!("{DIM}{}{DIM:#}", printable(&put_away(event))));
-            }
+            Body::Trim { .. } | Body::Compacted(_) => self.shows_less(&event.body),
             Body::Request { last: Some(limit), .. } => {
                 self.line(&format!(
                     "{YELLOW}the budget for {limit} is spent{YELLOW:#}; the model is asked for a last answer"

@@ -137,6 +137,10 @@ impl Teller<'_, '_, '_> {
                 self.block(event, Row::prose("check", BOLD, "the harness checks the work"));
                 self.know(calls);
             }
+            Body::Instructions(CheckRound { calls, .. }) => {
+                self.block(event, Row::prose("project", BOLD, "the harness reads its instructions"));
+                self.know(calls);
+            }
             Body::Hook(note) => {
                 let by = event.by.to_string();
                 self.add(&note.call, Row::prose("hook", YELLOW, format!("{by} changed the arguments")));

@@ -52,7 +52,9 @@ pub(crate) fn of_call<'e>(events: &'e [Event], call: &CallId) -> Result<Vec<&'e 
     let mut found: Vec<&Event> = Vec::new();
     for event in events {
         let about = match &event.body {
-            Body::Proposal { .. } | Body::Check(_) => proposed(event).iter().any(|known| known.id == *call),
+            Body::Proposal { .. } | Body::Check(_) | Body::Instructions(_) => {
+                proposed(event).iter().any(|known| known.id == *call)
+            }
             Body::Hook(note) => note.call == *call,
             Body::Decision { call: of, .. } | Body::Started { call: of, .. } | Body::Settled { call: of, .. } => {
                 of == call
@@ -81,7 +83,7 @@ pub(crate) fn of_call<'e>(events: &'e [Event], call: &CallId) -> Result<Vec<&'e 
 fn proposed(event: &Event) -> &[ProposedCall] {
     match &event.body {
         Body::Proposal { calls, .. } => calls,
-        Body::Check(round) => &round.calls,
+        Body::Check(round) | Body::Instructions(round) => &round.calls,
         _ => &[],
     }
 }

@@ -14,6 +14,7 @@ mod doctor;
 mod examples;
 mod fork;
 mod hook;
+mod instructions;
 mod journal;
 mod killed_often;
 mod kills;

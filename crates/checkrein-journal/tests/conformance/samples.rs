@@ -162,6 +162,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
         confinement: "landlock 6, seccomp".to_owned(),
         unconfined_by: None,
         confinement_required: false,
+        instructions: vec!["AGENTS.md".to_owned()],
         confined: false,
         detectors: "2".to_owned(),
         variables: vec![("spill".to_owned(), world.spill.to_owned())],
@@ -324,6 +325,7 @@ fn ending(world: &World) -> Vec<(Actor, Body)> {
     let other = Recomposed { changes: vec!["the model is script:b".to_owned()], ..Recomposed::default() };
     let seen = Note { name: "seen".to_owned(), fields: [("whom".to_owned(), json!("sam"))].into_iter().collect() };
     vec![
+        (Actor::Code, Body::Instructions(CheckRound { round: 1, calls: vec![check.clone()] })),
         (Actor::Code, Body::Check(CheckRound { round: 1, calls: vec![check] })),
         (Actor::Code, Body::Stop(stop)),
         (sam.clone(), late),

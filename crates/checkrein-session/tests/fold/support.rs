@@ -76,6 +76,7 @@ pub(crate) fn opened() -> SessionOpened {
         confinement: String::new(),
         confined: false,
         confinement_required: false,
+        instructions: Vec::new(),
         unconfined_by: None,
         detectors: String::new(),
         variables: Vec::new(),

@@ -14,7 +14,7 @@ pub(crate) const APPROVAL_MS: u64 = 24 * 60 * 60 * 1_000;
 impl Session {
     /// Records a request for every call of the group that needs one and has none; `true` when the group has to wait.
     pub(super) fn raise_asks(&mut self, outcomes: &[Result<Judged, Refused>]) -> Result<bool, HarnessError> {
-        if self.log.state.opened().on_ask == OnAsk::Deny {
+        if self.log.state.opened().on_ask == OnAsk::Deny || self.log.state.reads_instructions() {
             return Ok(false);
         }
         let mut waits = false;

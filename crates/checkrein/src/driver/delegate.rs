@@ -23,7 +23,7 @@ use crate::defaults::INSTRUCTIONS;
 use crate::log::SessionLog;
 use crate::machine::Held;
 use crate::observer::Unobserved;
-use crate::setup::{Parts, checker, context_of, load_policy, policy_of, session_of};
+use crate::setup::{Parts, checker, context_of, load_policy, policy_of, reader, session_of};
 
 /// What a sub-session is told besides.
 const PART: &str = "\nThis is a part of a larger task. Your answer goes to the session that gave it to you, which sees \
@@ -36,8 +36,8 @@ pub(crate) fn of(provider: &Arc<dyn Provider>, number: u32) -> Arc<dyn Provider>
 
 /// The registry with only these tools on offer, and what the harness checks with.
 pub(crate) fn scoped(registry: &Registry, tools: &[ToolSpec]) -> Registry {
-    let checker = checker();
-    registry.scoped(|name| name == checker || tools.iter().any(|tool| tool.name == name))
+    let ours = [checker(), reader()];
+    registry.scoped(|name| ours.iter().any(|own| own == name) || tools.iter().any(|tool| tool.name == name))
 }
 
 /// How a sub-session came out.

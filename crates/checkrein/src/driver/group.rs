@@ -72,7 +72,7 @@ impl Session {
         let mut order: Vec<Step> = Vec::with_capacity(outcomes.len());
         let mut admitted = Vec::new();
         for outcome in outcomes {
-            let nobody = self.log.state.opened().on_ask == OnAsk::Deny;
+            let nobody = self.log.state.opened().on_ask == OnAsk::Deny || self.log.state.reads_instructions();
             let step = match outcome {
                 Err(refused) => Step::Refused(refused),
                 Ok(judged) if judged.decision().verdict == Verdict::Ask && nobody => {

@@ -17,6 +17,9 @@ const LONGEST_WAIT_MS: u64 = 60_000;
 
 impl Session {
     pub(super) async fn request(&mut self) -> Result<(), HarnessError> {
+        if self.finds_instructions().await? {
+            return Ok(());
+        }
         let now = self.clock.now_ms();
         let mut plan = match self.log.state.compaction(&*self.context, now) {
             Some(Compaction::List(mut event)) => {

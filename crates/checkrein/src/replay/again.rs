@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Answer, ApprovalRequest, Body, CallId, Code, Compacted, ContextPolicy, Decision, Digest, Event, Finished,
-    FinishedAs, ModelReply, OnAsk, ProposedCall, RawCall, SessionOpened, Status, Stop, StopReason, Verdict,
+    Answer, ApprovalRequest, Body, CallId, CheckRound, Code, Compacted, ContextPolicy, Decision, Digest, Event,
+    Finished, FinishedAs, ModelReply, OnAsk, ProposedCall, RawCall, SessionOpened, Status, Stop, StopReason, Verdict,
 };
 use checkrein_gate::{Refused, error_text, parse, redact_text};
 use checkrein_policy::Policy;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{Broken, checked};
 use crate::driver::{approval_id, check_round, pause, unattended};
-use crate::setup::{checker, context_of};
+use crate::setup::{checker, context_of, reader};
 use crate::verify::judged_again;
 
 /// What is needed besides the state.
@@ -23,6 +23,7 @@ pub(super) struct Again {
     policy: Arc<Policy>,
     context: Box<dyn ContextPolicy>,
     checker: String,
+    reader: String,
     /// Arguments as they are now: hooks may have changed them.
     args: BTreeMap<CallId, Value>,
     /// The last decision of each call, with what an approval of it binds.
@@ -36,6 +37,7 @@ impl Again {
             policy: checked(opened)?,
             context,
             checker: checker(),
+            reader: reader(),
             args: BTreeMap::new(),
             decided: BTreeMap::new(),
         })
@@ -52,6 +54,7 @@ impl Again {
                 Next::Check { round, checks } => Some(Body::Check(check_round(round, &checks, &self.checker))),
                 other => return Err(Broken::whole(named(&other), "check")),
             },
+            Body::Instructions(found) => Some(Body::Instructions(self.instructions(state, event.at, found)?)),
             Body::Decision { .. } => self.decision(state, event)?,
             Body::Ask(request) => self.ask(state, event.seq, request).map(|request| Body::Ask(Box::new(request))),
             Body::Started { .. } => self.started(state, &event.body),
@@ -78,7 +81,7 @@ impl Again {
         match body {
             Body::Recomposed(_) => self.policy = checked(state.opened())?,
             Body::Proposal { calls, .. } => self.know(calls),
-            Body::Check(round) => self.know(&round.calls),
+            Body::Check(round) | Body::Instructions(round) => self.know(&round.calls),
             Body::Hook(note) => {
                 self.args.insert(note.call.clone(), note.new.clone());
             }
@@ -140,6 +143,21 @@ impl Again {
         let upto = due.and_then(|upto| usize::try_from(upto).ok());
         let made = upto.and_then(|upto| state.compacted(self.context.name(), upto, came));
         made.map(|made| Body::Compacted(Box::new(made))).ok_or_else(|| Broken::whole(named(&next), "compacted"))
+    }
+
+    /// The files that were there are taken as they are.
+    fn instructions(&self, state: &State, at: u64, found: &CheckRound) -> Result<CheckRound, Broken> {
+        let next = state.next(at);
+        if next != Next::Request {
+            return Err(Broken::whole(named(&next), "instructions"));
+        }
+        let path = |call: &ProposedCall| call.args.get("file_path").and_then(Value::as_str).map(str::to_owned);
+        let files: Vec<String> = found.calls.iter().filter_map(path).collect();
+        let places = state.instruction_places();
+        match files.iter().find(|file| !places.iter().flatten().any(|place| place == *file)) {
+            Some(other) => Err(Broken::whole(format!("one of {places:?}"), other)),
+            None => Ok(state.instruction_round(&files, &self.reader)),
+        }
     }
 
     fn decision(&self, state: &State, event: &Event) -> Result<Option<Body>, Broken> {
@@ -205,7 +223,7 @@ impl Again {
             let (call, tool) = (found.call.clone(), found.tool.clone());
             return Some(kept(Refused { call, tool, decision: decision.clone() }.finished()));
         }
-        let denies = state.opened().on_ask == OnAsk::Deny;
+        let denies = state.opened().on_ask == OnAsk::Deny || state.reads_instructions();
         if found.ended == FinishedAs::Refused && decision.verdict == Verdict::Ask && denies {
             return Some(kept(unattended(&found.call, &found.tool, decision).finished()));
         }

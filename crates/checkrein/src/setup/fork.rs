@@ -290,7 +290,7 @@ fn touches(events: &[Event]) -> Vec<Touch> {
                 tool: call.tool.clone(),
                 args: call.args.clone(),
             })),
-            Body::Check(round) => known.extend(round.calls.iter().map(|call| Touch {
+            Body::Check(round) | Body::Instructions(round) => known.extend(round.calls.iter().map(|call| Touch {
                 call: call.id.clone(),
                 tool: call.tool.clone(),
                 args: call.args.clone(),

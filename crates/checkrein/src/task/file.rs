@@ -39,6 +39,8 @@ pub(super) struct TaskFile {
     pub(super) price: Option<Spanned<Price>>,
     #[serde(default)]
     pub(super) verify: Vec<Spanned<CheckFile>>,
+    /// Names of instruction files, in the order in which the first that is there counts.
+    pub(super) instructions: Option<Vec<Spanned<String>>>,
     pub(super) context: Option<Spanned<BTreeMap<String, Value>>>,
 }
 

@@ -110,6 +110,7 @@ impl Task {
             price: None,
             verify: Vec::new(),
             confinement_required: false,
+            instructions: instruction_files(),
             context: ("keep_everything".to_owned(), Value::Object(Map::new())),
         }
     }
@@ -217,8 +218,14 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
             Some(("required", _)) => true,
             Some((other, at)) => return Err(one_of(source, at, "sandbox", other, &["required"]).into()),
         },
+        instructions: loader.instructions(file.instructions)?,
         context: loader.context(file.context.as_ref())?,
     })
+}
+
+/// The instruction files that are read where a task names none.
+fn instruction_files() -> Vec<String> {
+    vec!["AGENTS.md".to_owned()]
 }
 
 fn budget(source: Source<'_>, written: Option<Spanned<Budget>>) -> Result<Budget, FileError> {
@@ -357,6 +364,16 @@ impl Loader<'_> {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         checkrein_context::parse_skill(&path.display().to_string(), &name, &text)
             .map_err(|error| HarnessError::Task(error.to_string()))
+    }
+
+    fn instructions(&self, names: Option<Vec<Spanned<String>>>) -> Result<Vec<String>, HarnessError> {
+        let Some(names) = names else { return Ok(instruction_files()) };
+        let plain = |name: &Spanned<String>| !name.get_ref().is_empty() && !name.get_ref().contains(['/', '\0']);
+        if let Some(wrong) = names.iter().find(|name| !plain(name)) {
+            let message = format!("`instructions` takes names of files, and {:?} is none", wrong.get_ref());
+            return Err(self.source.error(wrong.span().start, message).into());
+        }
+        Ok(names.into_iter().map(Spanned::into_inner).collect())
     }
 
     fn context(&self, table: Option<&Spanned<BTreeMap<String, Value>>>) -> Result<(String, Value), HarnessError> {

@@ -26,6 +26,7 @@ fn reads(turns: usize) -> Rig {
     for n in 0..4 {
         std::fs::write(rig.project().join(format!("{n}.txt")), format!("file {n}\n{}", "word ".repeat(90))).unwrap();
     }
+    std::fs::write(rig.project().join("AGENTS.md"), "Keep lines short.\n").unwrap();
     rig
 }
 
@@ -86,6 +87,7 @@ async fn a_long_session_stays_inside_a_small_window() {
     for request in &turns {
         assert!(size(request) <= 1_200, "{}", size(request));
         assert!(words(&request.messages[0]).contains(CONSTRAINT));
+        assert!(words(&request.messages[1]).contains("Keep lines short."), "instruction files stay");
     }
     for request in &summaries {
         assert!(request.tools.is_empty() && request.max_output_tokens == 200);
@@ -101,7 +103,7 @@ async fn a_long_session_stays_inside_a_small_window() {
     let kept = turns.windows(2).filter(|pair| pair[1].messages.starts_with(&pair[0].messages)).count();
     assert!(kept >= 40, "{kept} of 60 requests extend the one before");
     let is_behind =
-        |request: &&&Copied| request.messages.get(1).is_some_and(|second| words(second).starts_with("harness"));
+        |request: &&&Copied| request.messages.get(2).is_some_and(|third| words(third).starts_with("harness"));
     let behind = turns.iter().find(is_behind).expect("one was put away");
     assert_snapshot!("what_the_model_sees", behind.messages.iter().map(words).collect::<Vec<_>>().join("\n"));
     let asked = words(&summaries[1].messages[0]);
@@ -132,7 +134,8 @@ async fn a_summary_that_does_not_come_is_done_without() {
         let summaries = rig.requests().iter().filter(|request| request.summary).count();
         assert_eq!(summaries, asked + compacted.len() - 1);
         let after = rig.requests().into_iter().filter(|request| !request.summary);
-        let listed = after.flat_map(|request| request.messages).find(|message| words(message).starts_with("harness"));
+        let listed =
+            after.flat_map(|request| request.messages).find(|message| words(message).contains("To save space"));
         assert!(words(&listed.unwrap()).contains("c1-1 read: done"), "{code}");
     }
 }
