@@ -43,10 +43,17 @@ impl Grant {
         &self.effects
     }
 
-    /// Whether it reads from a file that is there to hold secrets, by the path that was written or by the real one.
+    /// Whether it reads from a file that is there to hold secrets, or from a tree with one in it, by the path that was written
+    /// or by the real one.
     pub(crate) fn reads_secrets(&self) -> bool {
+        let is_secret = |path: &str| holds_secrets(path) || holds_secrets(self.real_path(path));
         self.effects.iter().any(|effect| match effect {
-            Effect::Read { path, .. } => holds_secrets(path) || holds_secrets(self.real_path(path)),
+            Effect::Read { path, .. } => is_secret(path),
+            // What rules keep is masked inside of a tree, unless a person said yes to all of it.
+            Effect::ReadTree(tree) => {
+                let found = self.facts.holds(tree).filter(|_| self.by_person).unwrap_or_default();
+                is_secret(&tree.root) || found.iter().any(|path| is_secret(path))
+            }
             _ => false,
         })
     }
@@ -185,4 +192,39 @@ pub(crate) fn runs_code(effects: &[Effect]) -> bool {
         Effect::Run(run) => !run.modelled || run.deeds.contains(&Deed::Code),
         _ => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use checkrein_contract::{Identity, Tree};
+    use checkrein_policy::Variables;
+
+    use super::*;
+
+    fn reads_secrets(effect: Effect, holds: &[&str], by_person: bool) -> bool {
+        let place = Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() };
+        let policy = Arc::new(Policy::load(&[], &Variables::new(&place, &Identity::default())).unwrap());
+        let mut facts = Facts::default();
+        facts.add(Question::RealPath { path: "/p/link".to_owned() }, Some("/home/dev/.ssh/id_rsa".into()));
+        if let Effect::ReadTree(tree) = &effect {
+            let found = holds.iter().map(|path| (*path).to_owned()).collect();
+            let question = Question::Holds { tree: tree.clone(), patterns: Vec::new() };
+            facts.add(question, Some(Finding::List(found)));
+        }
+        Grant { effects: vec![effect], facts, policy, place, by_person }.reads_secrets()
+    }
+
+    /// A file, by its name or by what it really is; a tree that is one, or, where a person said yes to all of it, holds one.
+    #[test]
+    fn what_holds_secrets_is_looked_at_more_strictly() {
+        let tree = |root: &str| Effect::ReadTree(Tree { root: root.to_owned(), ..Tree::default() });
+        assert!(reads_secrets(Effect::read("/p/.npmrc"), &[], false));
+        assert!(reads_secrets(Effect::read("/p/link"), &[], false));
+        assert!(!reads_secrets(Effect::read("/p/a.txt"), &[], true));
+        assert!(reads_secrets(tree("/p"), &["/p/a.txt", "/p/.env"], true));
+        assert!(!reads_secrets(tree("/p"), &["/p/.env"], false), "it is masked");
+        assert!(!reads_secrets(tree("/p"), &["/p/a.txt"], true));
+        assert!(reads_secrets(tree("/home/dev/.ssh/id_rsa"), &[], false));
+        assert!(!reads_secrets(Effect::write("/p/.env"), &[], true));
+    }
 }

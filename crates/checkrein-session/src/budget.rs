@@ -121,11 +121,14 @@ impl State {
     /// A person set other limits; a session that the old ones ended may go on.
     pub(crate) fn set_budget(&mut self, budget: &Budget) {
         self.budget = budget.clone();
-        let Some(stop) = self.stop.take_if(|stop| stop.status == Status::BudgetExhausted) else { return };
+        let stopped = self.stop.take_if(|stop| stop.status == Status::BudgetExhausted).map(|stop| stop.limit);
+        // The process was lost between the last request and the stop that would have followed.
+        let due = || self.last.filter(|_| self.limit_reached(0, self.last_at).is_none()).map(Some);
+        let Some(limit) = stopped.or_else(due) else { return };
         self.last = None;
         self.answer = None;
         self.phase = Phase::Ready;
-        let limit = stop.limit.map_or("the budget", Limit::as_str);
+        let limit = limit.map_or("the budget", Limit::as_str);
         let text = format!(
             "[harness] A person raised the limit ({limit}): what was said about a spent budget no longer holds, and tools \
              can be called again. Go on with the task."

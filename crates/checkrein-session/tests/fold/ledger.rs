@@ -110,6 +110,19 @@ fn a_spent_budget_is_raised() {
     let plan = state.plan(&Everything, 0);
     assert_eq!((plan.last, state.outcome(Digest::of(b""), 0).answer), (None, None));
 
+    // Shows R150: a process that was lost between the last request, or its reply, and the stop loses no raise.
+    for lost in [1, 2] {
+        let mut events = exhausted();
+        events.truncate(events.len() - lost);
+        let raised =
+            |budget: &Budget| [events.clone(), vec![Body::Budget { budget: budget.clone() }, resumed()]].concat();
+        let mut state = Log::of(raised(&larger)).state();
+        assert_eq!((state.next(0), state.plan(&Everything, 0).last), (Next::Request, None), "{lost}");
+        let too_small = Budget { tokens: 1_000_000, ..opened().budget };
+        let same = Log::of(raised(&Budget { steps: 1, ..too_small })).state();
+        assert!(matches!(same.next(0), Next::Stop(stop) if stop.limit == Some(Limit::Steps)), "{lost}");
+    }
+
     // While it runs, other limits only count.
     let during = Log::of(vec![session(opened()), Body::Budget { budget: larger.clone() }]).state();
     assert_eq!((during.next(0), during.budget(), during.messages().len()), (Next::Request, &larger, 1));

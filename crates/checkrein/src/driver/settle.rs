@@ -33,7 +33,7 @@ impl Session {
     pub(super) fn settle_or_pause(&mut self, calls: &[ProposedCall]) -> Result<(), HarnessError> {
         for call in calls {
             let answer = self.asker.as_mut().and_then(|asker| asker.outcome(call));
-            let Some((person, settlement, note)) = answer else { return self.pause_for(calls) };
+            let Some((person, settlement, note)) = answer else { return self.pause_for_word() };
             self.record_settlement(&person, &call.id, settlement, &note)?;
         }
         self.log.flush()?;
@@ -56,8 +56,10 @@ impl Session {
         Ok(())
     }
 
-    fn pause_for(&mut self, calls: &[ProposedCall]) -> Result<(), HarnessError> {
-        let calls: Vec<String> = calls.iter().map(|call| format!("`{}` ({})", call.tool, call.id)).collect();
+    /// Waits for a person's word on what nobody has settled yet.
+    fn pause_for_word(&mut self) -> Result<(), HarnessError> {
+        let open = self.log.state.unknown_outcomes();
+        let calls: Vec<String> = open.iter().map(|call| format!("`{}` ({})", call.tool, call.id)).collect();
         let reason = format!(
             "the harness stopped while {} ran, and nobody knows what became of it: a person has to say",
             calls.join(" and ")

@@ -1,10 +1,13 @@
 //! What a crash leaves, taken up again: a journal that ends in the middle of things.
 
 use checkrein::approvals::Word;
-use checkrein::contract::{Body, CallId, Code, Event, Finished, FinishedAs, OnAsk, SessionId, Settlement, Status};
+use checkrein::contract::{
+    Answer, ApprovalRequest, Body, CallId, Code, Event, Finished, FinishedAs, OnAsk, ProposedCall, SessionId,
+    Settlement, Status,
+};
 use checkrein::journal::SessionMeta;
 use checkrein::verify::Anchors;
-use checkrein::{Front, ResumeOptions, RunOptions, Unobserved};
+use checkrein::{Asker, Front, ResumeOptions, RunOptions, Unobserved};
 use serde_json::json;
 
 use crate::support::{Rig, calls, text};
@@ -20,7 +23,7 @@ async fn cut_off(rig: &Rig, last: impl Fn(&Body) -> bool) -> SessionId {
 }
 
 /// The same of a session that there is.
-pub(crate) fn cut_off_at(rig: &Rig, session: &SessionId, last: impl Fn(&Body) -> bool) -> SessionId {
+pub(crate) fn cut_off_at(rig: &Rig, session: &SessionId, mut last: impl FnMut(&Body) -> bool) -> SessionId {
     let events = rig.events(session);
     let end = events.iter().position(|event| last(&event.body)).expect("such an event") + 1;
     let session = SessionId::new("s-cutoff00");
@@ -255,4 +258,46 @@ async fn an_overtaken_writer_runs_nothing() {
     let error = driven.drive().await.unwrap_err().to_string();
     assert!(error.contains("could not be written"), "{error}");
     assert!(rig.probe.ran.lock().unwrap().is_empty());
+}
+
+/// Somebody at the terminal who knows of one call what became of it, and puts the other off.
+struct KnowsOne;
+
+impl Asker for KnowsOne {
+    fn person(&self) -> &str {
+        "dana"
+    }
+
+    fn approval(&mut self, _request: &ApprovalRequest) -> Option<(String, Answer)> {
+        None
+    }
+
+    fn input(&mut self, _question: &str) -> Option<(String, String)> {
+        None
+    }
+
+    fn outcome(&mut self, call: &ProposedCall) -> Option<(String, Settlement, String)> {
+        (call.id.as_str() == "c1-1").then(|| ("dana".to_owned(), Settlement::Done, String::new()))
+    }
+}
+
+/// Of two calls that ran beside each other, the one that a person has settled is no question any more.
+#[tokio::test]
+async fn only_what_is_still_unknown_is_asked_about() {
+    let beside = |word: &str| ("probe", json!({ "what": "beside", "word": word }));
+    let rig = Rig::new(vec![calls(&[beside("a"), beside("b")]), text("done"), text("done")]);
+    let outcome = rig.drive().await;
+    let mut started = 0;
+    let session = cut_off_at(
+        &rig,
+        &outcome.session,
+        |body| matches!(body, Body::Started { .. } if { started += 1; started == 2 }),
+    );
+    let front = Front { observer: Box::new(Unobserved), asker: Some(Box::new(KnowsOne)) };
+    let paused = rig.harness.resume(&session, &ResumeOptions::default(), front).unwrap().drive().await.unwrap();
+    assert_eq!((paused.status, paused.code), (Status::NeedsInput, Code::ToolOutcomeUnknown));
+    assert_eq!(
+        paused.reason,
+        "the harness stopped while `probe` (c1-2) ran, and nobody knows what became of it: a person has to say"
+    );
 }

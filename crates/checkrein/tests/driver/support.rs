@@ -134,7 +134,7 @@ pub(crate) struct Probe {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ProbeInput {
-    /// What to do: meet, alone, hang or note.
+    /// What to do: meet, beside, alone, hang or note.
     pub(crate) what: String,
     /// A word for the result.
     #[serde(default)]
@@ -173,7 +173,7 @@ impl Tool for ProbeTool {
     }
 
     fn concurrency(&self, input: &ProbeInput) -> Concurrency {
-        if input.what == "meet" { Concurrency::Parallel } else { Concurrency::Exclusive }
+        if matches!(input.what.as_str(), "meet" | "beside") { Concurrency::Parallel } else { Concurrency::Exclusive }
     }
 
     fn effects(&self, input: &ProbeInput, _place: &Place, _facts: &Facts) -> Foreseen {
