@@ -12,7 +12,7 @@ use checkrein_contract::{
     Code, Compacted, ContextPolicy, Limit, Message, ModelReply, ModelRequest, StopReason, Summarise, ToolChoice, Usage,
     canonical_string, digest_json, estimate_message, estimate_text,
 };
-use checkrein_gate::redact_text;
+use checkrein_gate::{Redactor, redact_text};
 use serde_json::{Value, json};
 
 use crate::history::{Plan, digest_of, link};
@@ -241,8 +241,8 @@ fn spent(limit: Limit) -> String {
 
 impl Came {
     /// What came with a reply to a request for a summary of at most `ceiling` tokens.
-    pub fn of(reply: &ModelReply, ceiling: u32, usage: Usage) -> Self {
-        Self { summary: Some(summary(reply, ceiling)), usage: Some(usage), provider: kept(&reply.provider) }
+    pub fn of(reply: &ModelReply, ceiling: u32, usage: Usage, redactor: &Redactor) -> Self {
+        Self { summary: Some(summary(reply, ceiling)), usage: Some(usage), provider: kept(&reply.provider, redactor) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A reply becomes a proposal: calls, a skill to load, or an answer; anything else is malformed, and recorded as such.
 
 use checkrein_contract::{Body, CallId, Code, ModelReply, ProposalKind, ProposedCall, StopReason, Usage};
-use checkrein_gate::{Concurrency, Registry, parse, redact_text, redact_value};
+use checkrein_gate::{Concurrency, Redactor, Registry, parse};
 use serde_json::Value;
 
 use crate::tools;
@@ -20,9 +20,9 @@ pub fn group_calls(turn: u32, reply: &ModelReply, registry: &Registry) -> Vec<Pr
     calls
 }
 
-/// The event that records a reply.
-pub fn proposal(turn: u32, reply: &ModelReply, calls: Vec<ProposedCall>, usage: Usage) -> Body {
-    let text = redact_text(&reply.text).into_owned();
+/// The event that records a reply; the redactor knows the host's own secrets by their values.
+pub fn proposal(turn: u32, reply: &ModelReply, calls: Vec<ProposedCall>, usage: Usage, redactor: &Redactor) -> Body {
+    let text = redactor.text(&reply.text).into_owned();
     let cut = reply.stop == StopReason::Length;
     let defect = if cut { Some(Code::ReplyTruncated) } else { None };
     let kind = if cut || calls.is_empty() && text.trim().is_empty() {
@@ -34,11 +34,11 @@ pub fn proposal(turn: u32, reply: &ModelReply, calls: Vec<ProposedCall>, usage: 
     } else {
         ProposalKind::Calls
     };
-    Body::Proposal { turn, kind, text, calls, usage, provider: kept(&reply.provider), defect }
+    Body::Proposal { turn, kind, text, calls, usage, provider: kept(&reply.provider, redactor), defect }
 }
 
 /// What a provider wants back, as it is recorded. What only the provider can read is signed by it as a whole. One that holds a
 /// secret is not cut but left out: a provider takes a reply without it.
-pub(crate) fn kept(provider: &Value) -> Value {
-    if redact_value(provider.clone()) == *provider { provider.clone() } else { Value::Null }
+pub(crate) fn kept(provider: &Value, redactor: &Redactor) -> Value {
+    if redactor.value(provider.clone()) == *provider { provider.clone() } else { Value::Null }
 }

@@ -127,13 +127,13 @@ impl Session {
             return self.summarised(upto, plan, reply, usage);
         }
         let calls = group_calls(turn, reply, &self.gate.registry);
-        self.log.record(Actor::Model, proposal(turn, reply, calls, usage))?;
+        self.log.record(Actor::Model, proposal(turn, reply, calls, usage, &self.gate.redactor))?;
         Ok(())
     }
 
     /// Puts the beginning of the conversation away behind the summary that came, or behind a list where it is none.
     fn summarised(&mut self, upto: u64, plan: &Plan, reply: &ModelReply, usage: Usage) -> Result<(), HarnessError> {
-        let came = Came::of(reply, plan.request.max_output_tokens, usage);
+        let came = Came::of(reply, plan.request.max_output_tokens, usage, &self.gate.redactor);
         let upto = usize::try_from(upto).unwrap_or(usize::MAX);
         if let Some(event) = self.log.state.compacted(self.context.name(), upto, came) {
             self.log.record(Actor::Code, Body::Compacted(Box::new(event)))?;

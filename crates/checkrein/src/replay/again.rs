@@ -7,7 +7,7 @@ use checkrein_contract::{
     Answer, ApprovalRequest, Body, CallId, CheckRound, Code, Compacted, ContextPolicy, Decision, Digest, Event,
     Finished, FinishedAs, ModelReply, OnAsk, ProposedCall, RawCall, SessionOpened, Status, Stop, StopReason, Verdict,
 };
-use checkrein_gate::{Refused, error_text, parse, redact_text};
+use checkrein_gate::{Redactor, Refused, error_text, parse, redact_text};
 use checkrein_policy::Policy;
 use checkrein_session::tools::{SessionReply, session_tool};
 use checkrein_session::{Came, Next, State, proposal};
@@ -275,7 +275,8 @@ fn parsed(state: &State, found: &Body) -> Body {
         ..parse(CallId::new(format!("c{turn}-{}", index + 1)), raw)
     });
     let again = again.collect();
-    proposal(turn, &reply, again, *usage)
+    // What only the host knew for a secret is out of the journal already.
+    proposal(turn, &reply, again, *usage, &Redactor::default())
 }
 
 /// The stop that follows from the state. What a person, a model or a sub-session brought about is taken as it is.
