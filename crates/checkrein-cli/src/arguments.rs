@@ -257,15 +257,15 @@ pub(crate) struct Replay {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approvals {
-    /// List the requests
+    /// List the requests, and the yeses that are remembered
     List(ListApprovals),
-    /// Show one request whole
+    /// Show one request, or one remembered yes, whole
     Show(OneApproval),
-    /// Say yes to exactly one call
+    /// Say yes to exactly one call; with --remember, to others like it in its session
     Approve(Approve),
     /// Say no
     Deny(Deny),
-    /// Take a yes back
+    /// Take a yes back, also a remembered one
     Revoke(Deny),
     /// Take a question back: nobody is to answer it any more
     Withdraw(Deny),
@@ -305,6 +305,12 @@ pub(crate) struct Approve {
     /// The session it is meant for; another one is refused
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
+    /// Let the yes count as a rule for the rest of the session; shows the rule and what it would have changed, and asks
+    #[arg(long)]
+    pub(crate) remember: bool,
+    /// With --remember: do not ask, the rule was read
+    #[arg(long, requires = "remember")]
+    pub(crate) yes: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,6 +2,7 @@
 
 mod ask;
 mod closing;
+mod differences;
 mod json;
 mod live;
 mod page;
@@ -11,6 +12,7 @@ mod why;
 
 pub(crate) use ask::TerminalAsker;
 pub(crate) use closing::closing;
+pub(crate) use differences::{of_rule, print_differences, print_offer, recorded_call};
 pub(crate) use json::JsonLines;
 pub(crate) use live::Live;
 pub(crate) use phrases::{arguments_in_lines, call_in_a_line, printable, time_of};

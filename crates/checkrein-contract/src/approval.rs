@@ -1,5 +1,7 @@
 //! Approvals: a person's recorded yes or no to one exact call.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +29,10 @@ pub struct ApprovalRequest {
     /// What the yes rests on, part by part. Empty in journals from before there were parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<Dependency>,
+    /// The files that it would run, by path, with what was found of their content (`sha256:...`, `none` where nothing is
+    /// there); `None`: it could not be found out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runs: BTreeMap<String, Option<String>>,
     /// For whom: person, tenant, customer.
     pub identity: Identity,
     /// Who may say yes.

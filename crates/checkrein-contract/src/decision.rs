@@ -141,6 +141,18 @@ pub struct TraceStep {
     /// Rules that matched as well and lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<RuleRef>,
+    /// Remembered yeses that speak of it and do not hold here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<Silent>,
+}
+
+/// A remembered yes that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silent {
+    /// The rule.
+    pub rule: RuleRef,
+    /// What is not as it was when the yes was given, without any path outside the project.
+    pub why: String,
 }
 
 /// The answer to one call.

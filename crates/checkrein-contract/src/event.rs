@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Compacted, Decision, Digest, Facts, Limit,
-    Recomposed, SessionId, SessionOpened, Settlement, Spend, Stop, Usage,
+    Recomposed, Remembered, RuleId, SessionId, SessionOpened, Settlement, Spend, Stop, Usage,
 };
 
 /// The version of all event bodies (`"v"` in every line).
@@ -195,6 +195,18 @@ pub enum Body {
         /// Why, for people.
         reason: String,
     },
+    /// A person wants a yes of theirs to count for more than the one call.
+    Remembered(Box<Remembered>),
+    /// A person does not want that any more.
+    Forgotten {
+        /// The remembered yes.
+        rule: RuleId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+        /// Digest over all policy files without it.
+        policy_digest: Digest,
+    },
     /// A call is about to run. Flushed before anything that is not pure.
     Started {
         /// The call.
@@ -262,6 +274,8 @@ impl Body {
             Self::Ask(_) => "ask",
             Self::Approval { .. } => "approval",
             Self::AnswerRefused { .. } => "answer_refused",
+            Self::Remembered(_) => "remembered",
+            Self::Forgotten { .. } => "forgotten",
             Self::Started { .. } => "started",
             Self::Settled { .. } => "settled",
             Self::Finished(_) => "finished",

@@ -42,6 +42,10 @@ text_id! {
     CallId
 }
 text_id! {
+    /// One yes that a person wants remembered; `r-` and ten hex digits, derived from the request that it answers.
+    RuleId
+}
+text_id! {
     /// One approval request; `a-` and ten hex digits, derived from session, call and position in the journal.
     ApprovalId
 }

@@ -27,6 +27,7 @@ mod opened;
 mod outcome;
 mod ports;
 mod recomposed;
+mod remembered;
 mod secret;
 mod settlement;
 mod steering;
@@ -38,7 +39,7 @@ pub use call::{Call, CallKind, Identity, PathStyle, Place};
 pub use canonical::{canonical_bytes, canonical_string, digest_json};
 pub use code::Code;
 pub use compacted::Compacted;
-pub use decision::{Decision, Layer, RuleRef, TraceStep, Verdict, Winner};
+pub use decision::{Decision, Layer, RuleRef, Silent, TraceStep, Verdict, Winner};
 pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Own, Run, Tree};
 pub use estimate::{estimate_message, estimate_spec, estimate_text};
 pub use event::{
@@ -46,7 +47,7 @@ pub use event::{
     ProposalKind, ProposedCall, SeenFile, SessionChange, TrimmedResult,
 };
 pub use fact::{Answered, Facts, Finding, Question, Remotes};
-pub use ids::{ApprovalId, CallId, Digest, SessionId};
+pub use ids::{ApprovalId, CallId, Digest, RuleId, SessionId};
 pub use lane::Lane;
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
 pub use money::{Cost, Price, is_amount, nano_usd, usd};
@@ -57,6 +58,7 @@ pub use ports::{
     StopReason, Summarise, ToolChoice, Trimmed,
 };
 pub use recomposed::{Forked, Recomposed};
+pub use remembered::{Remembered, without_remembered};
 pub use secret::{SECRET_VARIABLE, is_secret_name, secrets_named, with_secrets};
 pub use settlement::Settlement;
 pub use steering::steers;

@@ -18,7 +18,8 @@ const MOST_NAMED: usize = 4;
 
 /// The questions about content that a yes to this call rests on. Asked only where a person is to be asked.
 pub(crate) fn questions(call: &Call, entry: &Entry, effects: &[Effect], facts: &Facts, place: &Place) -> Vec<Question> {
-    let mut files: BTreeSet<String> = entry.tool.files(&call.args, place).into_iter().collect();
+    let (named, found) = run_files(call, entry, effects, place);
+    let mut files: BTreeSet<String> = named.into_iter().chain(found).collect();
     for effect in effects {
         match effect {
             Effect::Write { path, glob: true, .. } | Effect::Delete { path, glob: true, .. } => {
@@ -28,20 +29,43 @@ pub(crate) fn questions(call: &Call, entry: &Entry, effects: &[Effect], facts: &
             Effect::Write { path, incidental: false, .. } | Effect::Delete { path, .. } => {
                 _ = files.insert(path.clone())
             }
-            Effect::Run(run) => {
-                if run.program.contains('/') {
-                    let cwd = if run.folder.is_empty() { place.cwd.clone() } else { run.folder.clone() };
-                    files.insert(paths::absolute(&run.program, &Place { cwd, ..place.clone() }));
-                }
-                files.extend(run.rests_on.iter().filter_map(|on| match on {
-                    Question::Changed { path } => Some(path.clone()),
-                    _ => None,
-                }));
-            }
             _ => {}
         }
     }
     files.into_iter().map(|path| Question::Digest { path }).collect()
+}
+
+/// The files that a call would run: those that it names itself, and those that a program of it goes by, which may be folders.
+fn run_files(call: &Call, entry: &Entry, effects: &[Effect], place: &Place) -> (BTreeSet<String>, BTreeSet<String>) {
+    let mut named: BTreeSet<String> = entry.tool.files(&call.args, place).into_iter().collect();
+    let mut found = BTreeSet::new();
+    for effect in effects {
+        let Effect::Run(run) = effect else { continue };
+        if run.program.contains('/') {
+            let cwd = if run.folder.is_empty() { place.cwd.clone() } else { run.folder.clone() };
+            named.insert(paths::absolute(&run.program, &Place { cwd, ..place.clone() }));
+        }
+        found.extend(run.rests_on.iter().filter_map(|on| match on {
+            Question::Changed { path } => Some(path.clone()),
+            _ => None,
+        }));
+    }
+    (named, found)
+}
+
+/// What the files that a call would run hold, by path. What a program goes by and is no file is left out: whether it was
+/// changed is asked each time.
+pub(crate) fn runs(
+    call: &Call,
+    entry: &Entry,
+    effects: &[Effect],
+    content: &Facts,
+    place: &Place,
+) -> BTreeMap<String, Option<String>> {
+    let (named, found) = run_files(call, entry, effects, place);
+    let holds = |path: &String| content.text(&Question::Digest { path: path.clone() }).map(str::to_owned);
+    let found = found.into_iter().filter(|path| holds(path).is_some());
+    named.into_iter().chain(found).map(|path| (path.clone(), holds(&path))).collect()
 }
 
 /// The dependencies of a call, sorted by name. `content` holds the answers to [`questions`].
@@ -54,7 +78,9 @@ pub(crate) fn of(
     place: &Place,
 ) -> Vec<Dependency> {
     let mut parts: BTreeMap<String, Vec<(&Question, Option<&Finding>)>> = BTreeMap::new();
-    for (question, answer) in facts.iter().chain(content.iter()) {
+    // What files hold is looked at anew, whatever a rule wanted to know of them.
+    let facts = facts.iter().filter(|(question, _)| !matches!(question, Question::Digest { .. }));
+    for (question, answer) in facts.chain(content.iter()) {
         if let Some(what) = name(question, place) {
             parts.entry(what).or_default().push((question, answer));
         }

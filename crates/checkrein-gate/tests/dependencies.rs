@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use checkrein_contract::{
-    Actor, Answer, ApprovalRequest, BoxFuture, CallKind, Code, Connect, Effect, Facts, Finding, Foreseen, Place,
-    Question, Run, SessionId, Verdict,
+    Actor, Answer, ApprovalRequest, BoxFuture, CallKind, Code, Connect, Effect, Facts, Finding, Foreseen, Layer, Place,
+    PolicySource, Question, Remembered, RuleId, Run, SessionId, Verdict,
 };
 use checkrein_gate::{
     AnyTool, Approved, Concurrency, Definition, FactSource, Failure, RecordedApproval, Registry, RunContext, Shown,
 };
+use checkrein_policy::{Policy, Variables, remember};
 use checkrein_testkit::{NOW, World, Yes, request};
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use serde_json::{Value, json};
@@ -275,6 +276,10 @@ enum Op {
     Policy(usize),
     /// It is another session.
     Session(u8),
+    /// The yes to this question is remembered, as the rules that follow from it.
+    Remember(usize),
+    /// It is taken back.
+    Forget,
 }
 
 const POLICIES: [&str; 3] = [
@@ -302,12 +307,14 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (0_u8..2).prop_map(Op::Ask),
         8 => (0_usize..2, who, what).prop_map(|(at, who, what)| Op::Say(at, who, what)),
         12 => (0_usize..2, 0_u8..2).prop_map(|(at, n)| Op::Run(at, n)),
-        1 => (0_u8..2).prop_map(Op::Edit),
+        1 => (0_u8..4).prop_map(Op::Edit),
         1 => (0_u8..2).prop_map(Op::Rename),
         1 => (0_u8..2).prop_map(Op::Redefine),
         1 => (NOW..NOW + 60).prop_map(Op::Clock),
         1 => (0_usize..3).prop_map(Op::Policy),
         1 => (0_u8..2).prop_map(Op::Session),
+        1 => (0_usize..2).prop_map(Op::Remember),
+        1 => Just(Op::Forget),
     ]
 }
 
@@ -315,23 +322,45 @@ fn op() -> impl Strategy<Value = Op> {
 struct Raised {
     approval: RecordedApproval,
     /// Everything that was there when it was raised.
-    then: (u8, u8, u8, u8, u8),
+    then: (u8, u8, u8, u8, u8, u8),
     /// Until when it may be used, and how often; `None`: not, or not any more.
     yes: Option<(u64, u32)>,
     answered: bool,
+    /// What the yes would be as rules.
+    rules: String,
 }
 
-/// Shows R96, R97, R99, R100, I10: no sequence of questions, answers, replays, edits, renames, other tools, clocks, policies
-/// and sessions lets a call run that was not approved exactly as it would run, or oftener than was said; and what was, runs.
+/// The policy of the project, and what is remembered in the session.
+fn in_force(world: &World, project: usize, remembered: Option<&str>) -> Arc<Policy> {
+    let source = |layer, file: &str, text: &str| PolicySource {
+        layer,
+        file: file.to_owned(),
+        text: text.to_owned(),
+        only_tightens: false,
+    };
+    let own = source(Layer::Project, "policy.toml", POLICIES[project]);
+    let rule = remembered.map(|text| Remembered::source(&RuleId::new("r-1"), text));
+    let sources: Vec<PolicySource> = std::iter::once(own).chain(rule).collect();
+    Arc::new(Policy::load(&sources, &Variables::new(&world.place, &world.identity)).unwrap())
+}
+
+/// Shows R96, R97, R99, R100, I10: no sequence of questions, answers, remembered yeses, replays, edits, renames, other tools,
+/// clocks, policies and sessions lets a call run that was neither approved exactly as it would run, and as often as was said,
+/// nor covered by a remembered yes that stands and whose file is what it was; and what was, runs.
 #[test]
 fn nothing_runs_but_what_was_approved() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let (by_yes, refused) = (Cell::new(0_u32), Cell::new(0_u32));
-    let sequence = proptest::collection::vec(op(), 0..60);
+    let (by_yes, by_rule, refused) = (Cell::new(0_u32), Cell::new(0_u32), Cell::new(0_u32));
+    let sequence = proptest::collection::vec(op(), 0..80);
     let tried = proptest::test_runner::TestRunner::deterministic().run(&sequence, |ops| {
         let effects = [Effect::write("/p/a.txt")];
-        let (mut world, there) = world((&effects, None));
+        // What it runs, it comes with.
+        let does: Does<'_> = (&effects, Some("/p/pay"));
+        let (mut world, there) = world(does);
         let mut asked: Vec<Raised> = Vec::new();
+        // The rules that stand, and what the program of the tool was then.
+        let mut remembered: Option<(String, u8)> = None;
+        let mut program = 0_u8;
         let (mut now, mut policy, mut here) = (NOW, 0, (0_u8, 0_u8, 0_u8, 0_u8));
         for op in ops {
             match op {
@@ -341,9 +370,10 @@ fn nothing_runs_but_what_was_approved() {
                         let mut raised = request(&world.session, &judged);
                         raised.approvers.four_eyes = true;
                         raised.identity.0.insert("person".to_owned(), "sam".to_owned());
-                        let then = (n, here.0, here.1, here.2, here.3);
+                        let then = (n, here.0, here.1, here.2, here.3, program);
+                        let rules = remember::rules(judged.decision(), judged.runs()).unwrap();
                         let approval = RecordedApproval::new(raised);
-                        asked.push(Raised { approval, then, yes: None, answered: false });
+                        asked.push(Raised { approval, then, yes: None, answered: false, rules });
                     }
                 }
                 Op::Say(at, who, what) => {
@@ -362,14 +392,18 @@ fn nothing_runs_but_what_was_approved() {
                 }
                 Op::Run(at, n) => {
                     let judged = runtime.block_on(world.judge("do", &json!({ "n": n }).to_string())).unwrap();
-                    let now_here = (n, here.0, here.1, here.2, here.3);
+                    let now_here = (n, here.0, here.1, here.2, here.3, program);
                     let covered = asked.get(at).is_some_and(|one| {
                         one.then == now_here && one.yes.is_some_and(|(until, left)| now <= until && left > 0)
                     });
                     let admitted = judged.admit(asked.get(at).map(|one| &one.approval), now);
-                    proptest::prop_assert_eq!(admitted.is_ok(), policy == 2 || policy == 0 && covered);
+                    // A remembered yes is for the path, wherever the tool comes from, while its program is the same.
+                    let stands = remembered.as_ref().is_some_and(|(_, then)| *then == program) && here.1 == 0;
+                    proptest::prop_assert_eq!(admitted.is_ok(), policy == 2 || policy == 0 && (covered || stands));
                     let used = admitted.ok().and_then(|approved| approved.approval().cloned());
-                    proptest::prop_assert_eq!(used.is_some(), policy == 0 && covered, "an allow leaves a yes unused");
+                    let by_one = policy == 0 && covered && !stands;
+                    proptest::prop_assert_eq!(used.is_some(), by_one, "an allow leaves a yes unused");
+                    by_rule.set(by_rule.get() + u32::from(policy == 0 && stands));
                     if let (Some(_), Some(one)) = (used, asked.get_mut(at)) {
                         one.approval.record_use();
                         one.yes = one.yes.map(|(until, left)| (until, left - 1));
@@ -379,8 +413,10 @@ fn nothing_runs_but_what_was_approved() {
                     }
                 }
                 Op::Edit(to) => {
-                    here.0 = to;
-                    there.put(content("/p/a.txt"), if to == 0 { "sha256:00" } else { "sha256:01" });
+                    here.0 = to % 2;
+                    there.put(content("/p/a.txt"), if here.0 == 0 { "sha256:00" } else { "sha256:01" });
+                    program = to / 2;
+                    there.put(content("/p/pay"), if program == 0 { "sha256:00" } else { "sha256:01" });
                 }
                 Op::Rename(to) => {
                     here.1 = to;
@@ -390,23 +426,39 @@ fn nothing_runs_but_what_was_approved() {
                 Op::Redefine(to) => {
                     here.2 = to;
                     let description = if to == 0 { "Does it." } else { "Does something else." };
-                    world.gate.registry = registry(description, (&effects, None));
+                    world.gate.registry = registry(description, does);
                 }
                 Op::Session(to) => {
+                    if here.3 != to {
+                        // Rules are events of one session.
+                        remembered = None;
+                        world.gate.policy = in_force(&world, policy, None);
+                    }
                     here.3 = to;
                     world.session = SessionId::new(format!("s-{}", to + 1));
                 }
                 Op::Clock(to) => now = to,
                 Op::Policy(to) => {
                     policy = to;
-                    let variables = checkrein_policy::Variables::new(&world.place, &world.identity);
-                    world.gate.policy = Arc::new(checkrein_testkit::policy(POLICIES[to], &variables));
+                    world.gate.policy = in_force(&world, to, remembered.as_ref().map(|(text, _)| text.as_str()));
+                }
+                Op::Remember(at) => {
+                    // The state of a session takes it only from whoever said yes, in the session of the question; and only
+                    // what would have let the call run is offered.
+                    let fits = |one: &&Raised| one.yes.is_some() && one.then.4 == here.3 && one.then.2 == 0;
+                    let Some(one) = asked.get(at).filter(fits) else { continue };
+                    remembered = Some((one.rules.clone(), one.then.5));
+                    world.gate.policy = in_force(&world, policy, Some(&one.rules));
+                }
+                Op::Forget => {
+                    remembered = None;
+                    world.gate.policy = in_force(&world, policy, None);
                 }
             }
         }
         Ok(())
     });
     tried.unwrap();
-    let met = (by_yes.get(), refused.get());
-    assert!(met.0 > 50 && met.1 > 50, "both happen often: {met:?}");
+    let met = (by_yes.get(), by_rule.get(), refused.get());
+    assert!(met.0 > 30 && met.1 > 50 && met.2 > 50, "all happen often: {met:?}");
 }

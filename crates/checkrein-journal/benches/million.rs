@@ -133,6 +133,7 @@ fn decision() -> Event {
         winner: Winner::Rule(rule),
         decision: Verdict::Allow,
         also: Vec::new(),
+        silent: Vec::new(),
     };
     let decision = Decision {
         verdict: Verdict::Allow,

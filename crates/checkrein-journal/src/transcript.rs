@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// One canonical JSON line an event, without whatever differs between two runs of the same script.
 ///
 /// Left out: `at`, session ids, when an approval was asked for and expires, `duration_ms`, `binds`, `rests_on`, `key`, `value`. Renamed
-/// wherever they occur in a text: approval ids (`approval-1` for the first one asked for), the workspace (`{root}`), the
+/// wherever they occur in a text: approval ids (`approval-1` for the first one asked for), remembered yeses (`rule-1`), the workspace (`{root}`), the
 /// folder calls start from if it is another one (`{cwd}`), the task folder (`{folder}`), the home folder (`{home}`), each
 /// variable that is a path (`{NAME}`), session ids (`{session}`).
 pub fn transcript_lines(events: &[Event]) -> Vec<String> {
@@ -38,6 +38,7 @@ fn left_out(body: &Body) -> &'static [&'static str] {
         Body::Decision { .. } => &["binds"],
         Body::Ask(_) => &["session", "binds", "rests_on", "requested_at", "expires_at"],
         Body::Approval { .. } => &["expires_at"],
+        Body::Remembered(_) | Body::Forgotten { .. } => &["policy_digest"],
         Body::Started { .. } => &["key"],
         Body::Finished(_) => &["duration_ms", "value"],
         Body::Resumed { .. }
@@ -66,7 +67,7 @@ struct Names(Vec<(String, String)>);
 impl Names {
     fn of(events: &[Event]) -> Self {
         let mut names = Self(Vec::new());
-        let mut approvals = 0_usize;
+        let (mut approvals, mut rules) = (0_usize, 0_usize);
         for event in events {
             match &event.body {
                 Body::Session(opened) => {
@@ -84,12 +85,13 @@ impl Names {
                 }
                 Body::Ask(request) => {
                     names.add(request.session.as_str(), "{session}");
-                    names.add_approval(request.id.as_str(), &mut approvals);
+                    names.add_numbered(request.id.as_str(), "approval", &mut approvals);
                 }
                 Body::Approval { id, .. } | Body::AnswerRefused { id, .. } => {
-                    names.add_approval(id.as_str(), &mut approvals)
+                    names.add_numbered(id.as_str(), "approval", &mut approvals)
                 }
-                Body::Started { approval: Some(id), .. } => names.add_approval(id.as_str(), &mut approvals),
+                Body::Remembered(yes) => names.add_numbered(yes.rule.as_str(), "rule", &mut rules),
+                Body::Started { approval: Some(id), .. } => names.add_numbered(id.as_str(), "approval", &mut approvals),
                 _ => {}
             }
         }
@@ -124,10 +126,10 @@ impl Names {
         }
     }
 
-    fn add_approval(&mut self, id: &str, count: &mut usize) {
+    fn add_numbered(&mut self, id: &str, what: &str, count: &mut usize) {
         if !self.knows(id) {
             *count = count.saturating_add(1);
-            self.add(id, &format!("approval-{count}"));
+            self.add(id, &format!("{what}-{count}"));
         }
     }
 

@@ -17,8 +17,8 @@ pub fn decide(policy: &Policy, foreseen: &Foreseen, facts: &Facts) -> Decision {
 /// What the rules say, before it is known whether anybody can be asked.
 pub(crate) fn by_rules(policy: &Policy, foreseen: &Foreseen, facts: &Facts) -> Decision {
     if foreseen.effects.is_empty() {
-        let step =
-            TraceStep { effect: None, part: 0, winner: Winner::NoEffect, decision: Verdict::Allow, also: Vec::new() };
+        let (winner, decision) = (Winner::NoEffect, Verdict::Allow);
+        let step = TraceStep { effect: None, part: 0, winner, decision, also: Vec::new(), silent: Vec::new() };
         let reason = "it touches nothing outside the session".to_owned();
         return Decision { verdict: Verdict::Allow, code: Code::NoEffect, reason, trace: vec![step] };
     }
@@ -50,10 +50,17 @@ pub(crate) fn unattended(policy: &Policy, decision: Decision) -> Decision {
 }
 
 fn judge(policy: &Policy, effect: &Effect, part: u32, facts: &Facts) -> (TraceStep, Code, String) {
-    let step = |winner, decision, also| TraceStep { effect: Some(effect.clone()), part, winner, decision, also };
+    let step = |winner, decision, (also, silent)| TraceStep {
+        effect: Some(effect.clone()),
+        part,
+        winner,
+        decision,
+        also,
+        silent,
+    };
     if let Effect::Write { incidental: true, .. } = effect {
         let reason = "it keeps this in a place of its own".to_owned();
-        return (step(Winner::Incidental, Verdict::Allow, Vec::new()), Code::Allowed, reason);
+        return (step(Winner::Incidental, Verdict::Allow, (Vec::new(), Vec::new())), Code::Allowed, reason);
     }
     let mut judged = policy.judge(effect, facts);
     if judged.winner == Winner::Default && matches!(effect, Effect::Connect(to) if to.own && !to.host.is_empty()) {
@@ -64,7 +71,11 @@ fn judge(policy: &Policy, effect: &Effect, part: u32, facts: &Facts) -> (TraceSt
     if judged.verdict != Verdict::Deny
         && let Some(unclear) = unclear(policy, effect, facts)
     {
-        return (step(Winner::NotUnderstood, Verdict::Ask, judged.also), Code::AskNotUnderstood, unclear);
+        return (
+            step(Winner::NotUnderstood, Verdict::Ask, (judged.also, judged.silent)),
+            Code::AskNotUnderstood,
+            unclear,
+        );
     }
     if judged.verdict == Verdict::Allow
         && let Some((on, reason)) = unmet(effect, facts)
@@ -73,7 +84,7 @@ fn judge(policy: &Policy, effect: &Effect, part: u32, facts: &Facts) -> (TraceSt
         if let Winner::Rule(rule) = judged.winner {
             also.insert(0, rule);
         }
-        return (step(Winner::RestsOn { on }, Verdict::Ask, also), Code::AskRestsOn, reason);
+        return (step(Winner::RestsOn { on }, Verdict::Ask, (also, judged.silent)), Code::AskRestsOn, reason);
     }
     let code = match (judged.verdict, &judged.winner) {
         (Verdict::Allow, _) => Code::Allowed,
@@ -81,7 +92,7 @@ fn judge(policy: &Policy, effect: &Effect, part: u32, facts: &Facts) -> (TraceSt
         (Verdict::Ask, _) => Code::AskRule,
         (Verdict::Deny, _) => Code::Denied,
     };
-    (step(judged.winner, judged.verdict, judged.also), code, judged.reason)
+    (step(judged.winner, judged.verdict, (judged.also, judged.silent)), code, judged.reason)
 }
 
 /// Why an effect can not be judged, where it can not.

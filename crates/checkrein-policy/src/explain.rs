@@ -1,6 +1,11 @@
 //! What would have to change for a call to be allowed.
 
-use checkrein_contract::{Deed, Effect, Layer, Question, TraceStep, Verdict, Winner};
+use checkrein_contract::{Deed, Effect, Layer, Question, Run, TraceStep, Verdict, Winner};
+use serde::Serialize;
+use serde_json::json;
+
+/// Words of a command that name what it does, at most: `git remote set-url`.
+pub const MOST_WORDS: usize = 3;
 
 /// What would have to change for this effect to be allowed, in one or a few lines; `None` where it is allowed already.
 pub fn needed(step: &TraceStep) -> Option<String> {
@@ -42,26 +47,87 @@ pub fn needed(step: &TraceStep) -> Option<String> {
 
 /// The narrowest rule of ordinary shape that would allow it.
 fn rule_for(effect: &Effect) -> Option<String> {
-    let quoted = |text: &str| format!("{text:?}");
-    let keys = match effect {
-        Effect::Run(run) => {
-            let words = if run.words.is_empty() { &run.argv } else { &run.words };
-            let end = words.iter().position(|word| word == "--").unwrap_or(1);
-            let head = words.iter().take(end).filter(|word| !word.starts_with('-'));
-            // What runs code is allowed for the code it was asked about.
-            let first = words.get(end + 1).filter(|_| run.deeds.contains(&Deed::Code));
-            let head: Vec<String> = head.chain(first).map(|word| quoted(word)).collect();
-            let narrow = if run.modelled && run.deeds.is_empty() { "\n    read_only = true" } else { "" };
-            format!("effect = \"run\"\n    words = [{}]{narrow}", head.join(", "))
-        }
+    let keys: Vec<String> = narrowest(effect)?.iter().map(|(key, value)| format!("    {key} = {value}")).collect();
+    let keys = keys.join("\n");
+    Some(format!("    [[rule]]\n    id = \"...\"\n    decision = \"allow\"\n    reason = \"...\"\n{keys}"))
+}
+
+/// The keys of that rule, each with its value as TOML; `None` where no rule of one effect could allow it.
+pub(crate) fn narrowest(effect: &Effect) -> Option<Vec<(&'static str, String)>> {
+    let quoted = |text: &str| json!(text).to_string();
+    let mut keys = vec![("effect", quoted(effect.word().as_str()))];
+    match effect {
+        Effect::Run(run) => keys.extend(of_run(run)?),
         Effect::Connect(to) if !to.host.is_empty() => {
-            format!("effect = \"connect\"\n    hosts = [{}]\n    ports = [{}]", quoted(&to.host), to.port)
+            keys.extend([("hosts", list([&to.host])), ("ports", list([to.port]))]);
+            // Without the key a rule is about reading.
+            let method = to.method.iter().filter(|method| !matches!(method.as_str(), "GET" | "HEAD"));
+            keys.extend(method.map(|method| ("methods", list([method]))));
+            keys.extend(to.via.iter().map(|server| ("server", quoted(server))));
         }
         Effect::Tool { tool, server, .. } => {
-            let server = server.as_ref().map(|server| format!("\n    server = {}", quoted(server))).unwrap_or_default();
-            format!("effect = \"tool\"\n    tool = {}{server}", quoted(tool))
+            keys.push(("tool", quoted(tool)));
+            keys.extend(server.iter().map(|server| ("server", quoted(server))));
         }
-        _ => format!("effect = {}\n    paths = [{}]", quoted(effect.word().as_str()), quoted(effect.path()?)),
+        _ if effect.is_glob() => return None,
+        // A name is no pattern.
+        _ => {
+            let path = globset::escape(effect.path()?);
+            let below = matches!(effect, Effect::ReadTree(_) | Effect::List { deep: true, .. });
+            let path = if below { format!("{}/**", path.trim_end_matches('/')) } else { path };
+            keys.push(("paths", list([path])));
+        }
+    }
+    Some(keys)
+}
+
+/// The words that name what a program does: the program, what it is asked to do, and the options that steer it.
+fn of_run(run: &Run) -> Option<Vec<(&'static str, String)>> {
+    let code = run.deeds.contains(&Deed::Code);
+    let mut exact = false;
+    let words: Vec<&String> = if run.modelled {
+        let words = run.words();
+        let end = words.iter().position(|word| word == "--").unwrap_or(1);
+        let steers = |word: &str| run.steered_by.iter().any(|name| word.split('=').next() == Some(name));
+        let head = words.iter().take(end).filter(|word| !word.starts_with('-') || steers(word));
+        // What runs code is allowed for the code it was asked about.
+        let head: Vec<&String> = head.chain(words.get(end + 1).filter(|_| code)).collect();
+        if code && head.len() == 1 {
+            // By its name alone it would run any.
+            exact = run.argv.len() == 1;
+            if !exact {
+                return None;
+            }
+        }
+        head
+    } else {
+        let (program, rest) = run.argv.split_first()?;
+        let named: Vec<&String> = std::iter::once(program).chain(leading(rest).take(MOST_WORDS - 1)).collect();
+        if named.len() == 1 { run.argv.iter().collect() } else { named }
     };
-    Some(format!("    [[rule]]\n    id = \"...\"\n    decision = \"allow\"\n    reason = \"...\"\n    {keys}"))
+    if words.iter().any(|word| word.is_empty() || word.contains(char::is_whitespace)) {
+        return None;
+    }
+    let mut keys = vec![("words", list(words))];
+    if exact {
+        keys.push(("exact", "true".to_owned()));
+    }
+    if run.modelled && run.deeds.is_empty() {
+        keys.push(("read_only", "true".to_owned()));
+    }
+    if !run.env.is_empty() {
+        keys.push(("env", list(run.env.iter().filter_map(|pair| pair.split('=').next()))));
+    }
+    Some(keys)
+}
+
+/// A list as TOML.
+pub(crate) fn list<T: Serialize>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| json!(item).to_string()).collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// The first words that name what a command does: no options, paths, addresses or settings.
+pub fn leading(words: &[String]) -> impl Iterator<Item = &String> {
+    words.iter().take_while(|word| !word.starts_with(['-', '+']) && !word.contains(['/', '.', '=', ':', '*']))
 }

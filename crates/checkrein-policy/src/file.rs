@@ -56,10 +56,24 @@ pub(crate) struct RuleFile {
     pub(crate) identity: BTreeMap<String, Spanned<OneOrMore>>,
     pub(crate) stage: Option<Spanned<OneOrMore>>,
     pub(crate) approvers: Option<Spanned<Vec<String>>>,
+    #[serde(rename = "while")]
+    pub(crate) held: Option<Spanned<HeldFile>>,
     #[serde(default)]
     pub(crate) matches: Vec<Spanned<Value>>,
     #[serde(default)]
     pub(crate) does_not_match: Vec<Spanned<Value>>,
+}
+
+/// `while`: what a remembered yes holds for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HeldFile {
+    pub(crate) folder: Option<String>,
+    #[serde(default)]
+    pub(crate) env: Vec<String>,
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) arguments: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -5,6 +5,7 @@ use checkrein_toml::{FileError, Source, Spanned};
 
 use crate::approvers::{self, Approvals};
 use crate::file::{PolicyFile, RuleFile};
+use crate::held::Held;
 use crate::policy::{LayerRules, Policy, Rule};
 use crate::rules::{Context, Cover, KINDS, Leaning, Matcher, keys_set, scope};
 use crate::variables::Variables;
@@ -139,6 +140,7 @@ fn build_rule(
     let leaning = if verdict == Verdict::Allow { Leaning::Loosens } else { Leaning::Tightens };
     let context = Context { source, rule, word, leaning, variables };
     let (_, matcher) = build_matcher(&context, id)?;
+    let held = Held::of(source, from, entry, verdict, word)?;
     // The examples of what ships are checked by a test, not at every start.
     if from.text != FLOOR || from.layer != Layer::Floor {
         check_examples(&Context { source, rule, word, leaning, variables: &Variables::for_examples() }, id)?;
@@ -156,6 +158,7 @@ fn build_rule(
         reason: rule.reason.clone(),
         in_force: scope::in_force(&context),
         matcher,
+        held,
         tool: rule
             .tool
             .as_ref()

@@ -1,8 +1,11 @@
 //! A policy in force: layers of rules, ready to be asked.
 
-use checkrein_contract::{Digest, Effect, EffectWord, Facts, Finding, Layer, Question, RuleRef, Tree, Verdict, Winner};
+use checkrein_contract::{
+    Digest, Effect, EffectWord, Facts, Finding, Layer, Question, RuleRef, Silent, Tree, Verdict, Winner,
+};
 
 use crate::approvers::Approvals;
+use crate::held::Held;
 use crate::rules::{Cover, Matcher};
 
 /// Files found for one question that are judged by their real names, at most; a call that may reach more is judged by the
@@ -38,6 +41,8 @@ pub(crate) struct Rule {
     pub(crate) word: EffectWord,
     pub(crate) reason: String,
     pub(crate) matcher: Box<dyn Matcher>,
+    /// What a remembered yes holds for.
+    pub(crate) held: Option<Held>,
     /// Roles, one of which whoever says yes must have; none: anybody may.
     pub(crate) approvers: Vec<String>,
     /// It is for this identity and this stage.
@@ -52,6 +57,7 @@ pub(crate) struct Judgement {
     pub(crate) winner: Winner,
     pub(crate) reason: String,
     pub(crate) also: Vec<RuleRef>,
+    pub(crate) silent: Vec<Silent>,
 }
 
 struct Hit<'a> {
@@ -111,6 +117,13 @@ impl Policy {
                 _ => {}
             }
         }
+        for (rule, held) in
+            self.layers.iter().flat_map(|layer| &layer.rules).filter_map(|rule| Some((rule, rule.held.as_ref()?)))
+        {
+            if effects.iter().any(|effect| rule.asks_about(effect, facts).is_some()) {
+                questions.extend(held.questions());
+            }
+        }
         // A file that was found is judged by its real name, like one that was written down.
         for (question, answer) in facts.iter() {
             if let (Question::Holds { .. }, Some(Finding::List(files))) = (question, answer) {
@@ -146,10 +159,15 @@ impl Policy {
         let mut hits: Vec<Hit<'_>> = Vec::new();
         let mut decider: Option<usize> = None;
         let mut decided_in = None;
+        let mut silent = Vec::new();
         for layer in &self.layers {
-            for rule in layer.rules.iter().filter(|rule| rule.word == effect.word()) {
+            for rule in &layer.rules {
                 let Some(hit) = rule.asks_about(effect, facts) else { continue };
                 if layer.only_tightens && hit.verdict == Verdict::Allow {
+                    continue;
+                }
+                if let Some(why) = hit.silenced_by(self, effect, facts) {
+                    silent.push(Silent { rule: rule.origin.clone(), why });
                     continue;
                 }
                 let better = match decider.and_then(|at| hits.get(at)) {
@@ -168,8 +186,11 @@ impl Policy {
             }
         }
         let Some(winner) = decider.and_then(|at| hits.get(at)) else {
-            let reason = format!("no rule speaks of {}", deed(effect));
-            return Judgement { verdict: self.default, winner: Winner::Default, reason, also: Vec::new() };
+            let mut reason = format!("no rule speaks of {}", deed(effect));
+            if let Some(Silent { why, .. }) = silent.first() {
+                reason.push_str(&format!("; an earlier yes does not hold here: {why}"));
+            }
+            return Judgement { verdict: self.default, winner: Winner::Default, reason, also: Vec::new(), silent };
         };
         let reason = match &winner.failure {
             Some(failure) => format!("rule `{}` could not be evaluated: {failure}", winner.rule.origin.rule),
@@ -180,7 +201,15 @@ impl Policy {
             .filter(|hit| hit.rule.origin != winner.rule.origin)
             .map(|hit| hit.rule.origin.clone())
             .collect();
-        Judgement { verdict: winner.verdict, winner: Winner::Rule(winner.rule.origin.clone()), reason, also }
+        Judgement { verdict: winner.verdict, winner: Winner::Rule(winner.rule.origin.clone()), reason, also, silent }
+    }
+
+    /// Why a remembered yes does not hold. Where what no rule speaks of is denied, a person's yes is no answer to that.
+    fn is_silent(&self, held: &Held, effect: &Effect, facts: &Facts) -> Option<String> {
+        if self.default == Verdict::Deny {
+            return Some("what no rule speaks of is denied".to_owned());
+        }
+        held.fails(effect, facts, &self.root)
     }
 }
 
@@ -198,8 +227,19 @@ fn deed(effect: &Effect) -> String {
     }
 }
 
+impl Hit<'_> {
+    /// Why it does not count, where it is a remembered yes that does not hold here.
+    fn silenced_by(&self, policy: &Policy, effect: &Effect, facts: &Facts) -> Option<String> {
+        let held = self.rule.held.as_ref().filter(|_| self.verdict == Verdict::Allow)?;
+        policy.is_silent(held, effect, facts)
+    }
+}
+
 impl Rule {
     fn asks_about(&self, effect: &Effect, facts: &Facts) -> Option<Hit<'_>> {
+        if self.word != effect.word() {
+            return None;
+        }
         match self.matcher.covers(effect, facts) {
             // A broken rule must not open anything: it denies, with its own name.
             Err(failure) => Some(Hit { rule: self, verdict: Verdict::Deny, failure: Some(failure) }),

@@ -103,7 +103,7 @@ fn rules_that_never_decide() {
 }
 
 fn needed(winner: Winner, decision: Verdict, effect: Option<Effect>) -> Option<String> {
-    explain::needed(&TraceStep { effect, part: 0, winner, decision, also: Vec::new() })
+    explain::needed(&TraceStep { effect, part: 0, winner, decision, also: Vec::new(), silent: Vec::new() })
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Actor, ApprovalRequest, Body, CallId, Citation, Code, Compacted, Decision, Event, Finished, FinishedAs, Limit,
-    Message, ProposalKind, ProposedCall, SessionChange, Settlement, Stop, ToolCallPart, Usage, Verdict,
+    ApprovalRequest, Body, CallId, Citation, Code, Compacted, Decision, Event, Finished, FinishedAs, Limit, Message,
+    ProposalKind, ProposedCall, SessionChange, Settlement, Stop, ToolCallPart, Usage, Verdict,
 };
 use checkrein_gate::{RecordedApproval, call_digest};
 use serde_json::Value;
@@ -34,7 +34,7 @@ impl State {
         if event.seq != self.seq + 1 {
             return Err(wrong(format!("its number should be {}", self.seq + 1)));
         }
-        self.step(&event.by, &event.body).map_err(wrong)?;
+        self.step(event).map_err(wrong)?;
         self.seq = event.seq;
         // What a person does between two processes is not time that the session was driven.
         let waited = matches!(
@@ -43,6 +43,8 @@ impl State {
                 | Body::Recomposed(_)
                 | Body::Approval { .. }
                 | Body::AnswerRefused { .. }
+                | Body::Remembered(_)
+                | Body::Forgotten { .. }
                 | Body::Input { .. }
                 | Body::Settled { .. }
                 | Body::Budget { .. }
@@ -55,7 +57,7 @@ impl State {
         Ok(())
     }
 
-    fn step(&mut self, by: &Actor, body: &Body) -> Result<(), String> {
+    fn step(&mut self, Event { by, body, at, .. }: &Event) -> Result<(), String> {
         match body {
             Body::Session(_) => Err("a session begins once".to_owned()),
             Body::Resumed { .. } => self.resumed(),
@@ -87,6 +89,8 @@ impl State {
                 approval.record(by, answer.clone());
                 Ok(())
             }
+            Body::Remembered(remembered) => self.remember(by, *at, remembered),
+            Body::Forgotten { rule, reason, policy_digest } => self.forget(by, rule, reason, policy_digest),
             Body::Started { call, approval, kind, tool, .. } => {
                 if let Some(id) = approval {
                     let approval = self.approvals.get_mut(id).ok_or_else(|| format!("there is no approval {id}"))?;

@@ -43,6 +43,7 @@ impl State {
     fn forked(&mut self) {
         self.approvals.clear();
         self.asked.clear();
+        self.remembered.clear();
         self.stop = None;
         self.settle_lost();
         if self.phase == Phase::Waiting {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use checkrein_contract::{
-    ApprovalId, Budget, CallId, Citation, Code, Digest, Event, Limit, Message, Place, ProposedCall, SessionId,
+    ApprovalId, Budget, CallId, Citation, Code, Digest, Event, Limit, Message, Place, ProposedCall, RuleId, SessionId,
     SessionOpened, Skill, Spend, Stop, Verdict,
 };
 use checkrein_gate::RecordedApproval;
@@ -14,6 +14,7 @@ use crate::apply::ApplyError;
 use crate::batch::{Batch, Slot};
 use crate::budget::Reserved;
 use crate::history::History;
+use crate::remembered::RecordedRule;
 
 /// How often in a row a request is made shorter because the model did not take it.
 const MAX_OVERFLOWS: u32 = 2;
@@ -36,6 +37,7 @@ pub struct State {
     pub(crate) hidden: BTreeMap<String, Vec<String>>,
     pub(crate) approvals: BTreeMap<ApprovalId, RecordedApproval>,
     pub(crate) asked: BTreeMap<CallId, ApprovalId>,
+    pub(crate) remembered: BTreeMap<RuleId, RecordedRule>,
     pub(crate) inputs: BTreeMap<CallId, String>,
     pub(crate) failures: BTreeMap<Digest, u32>,
     pub(crate) seen: Arc<BTreeMap<String, Option<Digest>>>,
@@ -114,6 +116,7 @@ impl State {
             hidden: hidden_by(&opened.skills),
             approvals: BTreeMap::new(),
             asked: BTreeMap::new(),
+            remembered: BTreeMap::new(),
             inputs: BTreeMap::new(),
             failures: BTreeMap::new(),
             seen: Arc::default(),

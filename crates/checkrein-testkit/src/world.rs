@@ -236,6 +236,7 @@ pub fn request(session: &SessionId, judged: &Judged) -> ApprovalRequest {
         reason: judged.decision().reason.clone(),
         binds: judged.binds(),
         rests_on: judged.rests_on().to_vec(),
+        runs: judged.runs().clone(),
         identity: Identity::default(),
         approvers: Approvers::default(),
         policy: Digest::of(b""),

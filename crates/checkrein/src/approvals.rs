@@ -1,10 +1,14 @@
 //! Approvals across sessions: listed from the journal, answered by an event.
 
+mod remember;
+
 use checkrein_contract::{Actor, Answer, ApprovalRequest, ApprovalState, Body, Code, EVENT_VERSION, Event, SessionId};
 use checkrein_gate::RecordedApproval;
 use checkrein_journal::{EventStore, JournalError};
 use checkrein_session::State;
 
+pub(crate) use self::remember::of_call;
+pub use self::remember::{Offer, Rule, forget, offer, remember, rule, rules};
 use crate::HarnessError;
 use crate::driver::APPROVAL_MS;
 use crate::prune::readable;
@@ -104,17 +108,39 @@ pub fn answer(
     word: &Word,
     now: u64,
 ) -> Result<Listed, HarnessError> {
+    give(store, id, session, person, word, None, now)
+}
+
+/// The same; a yes may come with what is to be remembered of it, which counts only where nothing happened since it was
+/// offered.
+fn give(
+    store: &dyn EventStore,
+    id: &str,
+    session: Option<&SessionId>,
+    person: &str,
+    word: &Word,
+    offer: Option<&Offer>,
+    now: u64,
+) -> Result<Listed, HarnessError> {
     let listed = find(store, id, now)?;
     let request = listed.request().clone();
-    let head = store.head(&request.session)?;
+    let head = match offer {
+        Some(offer) => offer.head.clone(),
+        None => store.head(&request.session)?,
+    };
     let state = State::fold(&store.read(&request.session, 1)?)?;
     let refused = refusal(&listed, session, person, word, &state);
-    let body = match &refused {
-        Some((code, reason)) => Body::AnswerRefused { id: request.id.clone(), code: *code, reason: reason.clone() },
-        None => Body::Approval { id: request.id.clone(), answer: said(word, now) },
+    let bodies = match &refused {
+        Some((code, reason)) => {
+            vec![Body::AnswerRefused { id: request.id.clone(), code: *code, reason: reason.clone() }]
+        }
+        None => {
+            let answer = Body::Approval { id: request.id.clone(), answer: said(word, now) };
+            let remembered = offer.map(|offer| Body::Remembered(Box::new(offer.remembered.clone())));
+            std::iter::once(answer).chain(remembered).collect()
+        }
     };
-    let event = Event { v: EVENT_VERSION, seq: state.seq() + 1, at: now, by: Actor::Person(person.to_owned()), body };
-    let appended = store.append(&request.session, &head, std::slice::from_ref(&event));
+    let appended = store.append(&request.session, &head, &events_of(&state, person, now, bodies));
     match refused {
         // A refusal stands, whether or not somebody else wrote in between.
         Some((code, reason)) => match appended {
@@ -127,6 +153,13 @@ pub fn answer(
             find(store, request.id.as_str(), now)
         }
     }
+}
+
+/// What a person does, as the next events of a session.
+fn events_of(state: &State, person: &str, at: u64, bodies: Vec<Body>) -> Vec<Event> {
+    let by = Actor::Person(person.to_owned());
+    let numbered = (state.seq() + 1..).zip(bodies);
+    numbered.map(|(seq, body)| Event { v: EVENT_VERSION, seq, at, by: by.clone(), body }).collect()
 }
 
 fn said(word: &Word, now: u64) -> Answer {

@@ -209,7 +209,8 @@ fn stricter(decision: &mut Decision, whole: Decision) {
         decision.reason =
             format!("with the secret that its arguments hold: {}", checkrein_gate::redact_text(&whole.reason));
         let winner = Winner::Guard { name: "secret-in-arguments".to_owned() };
-        let step = TraceStep { effect: None, part: 0, winner, decision: whole.verdict, also: Vec::new() };
+        let step =
+            TraceStep { effect: None, part: 0, winner, decision: whole.verdict, also: Vec::new(), silent: Vec::new() };
         decision.trace.push(step);
     }
 }

@@ -1,5 +1,6 @@
 //! Who watches a session, and who is asked. Both are the front's business.
 
+use crate::approvals::Offer;
 use checkrein_contract::{Answer, ApprovalRequest, Event, ProposedCall, Settlement};
 
 /// Sees what happens, as it happens.
@@ -27,6 +28,16 @@ pub trait Asker: Send {
 
     /// A call waits for a yes. `None` puts the question off: the session pauses.
     fn approval(&mut self, request: &ApprovalRequest) -> Option<(String, Answer)>;
+
+    /// Whether the yes that was just given is to count for more than this call.
+    fn wants_it_remembered(&mut self) -> bool {
+        false
+    }
+
+    /// Shows what such a yes would be as a rule, and whether the person agrees to that; or why it can only be given once.
+    fn remembers(&mut self, _offer: Result<&Offer, &str>) -> bool {
+        false
+    }
 
     /// A tool asks a question. `None` puts it off. The first part is the person's name.
     fn input(&mut self, question: &str) -> Option<(String, String)>;

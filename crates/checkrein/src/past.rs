@@ -82,11 +82,11 @@ impl Past {
         for event in events {
             match event.body {
                 Body::Session(opened) => self.opened.push(*opened),
-                Body::Recomposed(change) => {
-                    // What is decided from here on is decided under other rules, or in another place.
-                    let mut opened = self.opened.last().filter(|_| self.opened.len() > number).cloned();
-                    opened.iter_mut().for_each(|opened| opened.recompose(&change));
-                    self.opened.extend(opened);
+                // What is decided from here on is decided under other rules, or in another place.
+                Body::Recomposed(change) => self.then(number, |opened| opened.recompose(&change)),
+                Body::Remembered(yes) => self.then(number, |opened| opened.remember(&yes)),
+                Body::Forgotten { rule, policy_digest, .. } => {
+                    self.then(number, |opened| opened.forget(&rule, &policy_digest));
                 }
                 Body::Proposal { calls, .. } => proposed.extend(calls),
                 Body::Check(round) | Body::Instructions(round) => proposed.extend(round.calls),
@@ -130,6 +130,13 @@ impl Past {
         }
     }
 
+    /// Something else is in force in the session that is read, whose beginning has this number.
+    fn then(&mut self, beginning: usize, change: impl FnOnce(&mut SessionOpened)) {
+        let Some(mut opened) = self.opened.last().filter(|_| self.opened.len() > beginning).cloned() else { return };
+        change(&mut opened);
+        self.opened.push(opened);
+    }
+
     /// The calls.
     pub fn calls(&self) -> &[PastCall] {
         &self.calls
@@ -146,11 +153,15 @@ impl Past {
     /// # Errors
     /// [`HarnessError::File`] for a mistake in a policy.
     pub fn judged(&self, own: Option<&PolicySource>) -> Result<Vec<Decision>, HarnessError> {
-        self.judged_with(own, "")
+        self.judged_with(own, None)
     }
 
-    /// The same with further rules, as TOML, in the layer of the project.
-    fn judged_with(&self, own: Option<&PolicySource>, rules: &str) -> Result<Vec<Decision>, HarnessError> {
+    /// The same with one more file of rules.
+    pub(crate) fn judged_with(
+        &self,
+        own: Option<&PolicySource>,
+        more: Option<&PolicySource>,
+    ) -> Result<Vec<Decision>, HarnessError> {
         let mut policies: Vec<Option<Arc<Policy>>> = vec![None; self.opened.len()];
         let mut decisions = Vec::new();
         for call in &self.calls {
@@ -160,7 +171,7 @@ impl Past {
             let policy = match slot {
                 Some(policy) => Arc::clone(policy),
                 None => {
-                    let sources = layers(&opened.policy, own, rules);
+                    let sources = layers(&opened.policy, own, more);
                     let policy = load_policy(&sources, &opened.place, &opened.identity, &opened.variables)?;
                     Arc::clone(slot.insert(policy))
                 }
@@ -171,16 +182,17 @@ impl Past {
     }
 }
 
-/// The recorded policies with these rules as those of the project.
-pub(crate) fn layers(recorded: &[PolicySource], own: Option<&PolicySource>, rules: &str) -> Vec<PolicySource> {
+/// The recorded policies with these rules as those of the project, and one more file.
+pub(crate) fn layers(
+    recorded: &[PolicySource],
+    own: Option<&PolicySource>,
+    more: Option<&PolicySource>,
+) -> Vec<PolicySource> {
     let mut layers = recorded.to_vec();
     if let Some(own) = own {
         layers.retain(|source| source.layer != Layer::Project);
         layers.push(own.clone());
     }
-    if !rules.is_empty() {
-        let (file, text) = ("suggested.toml".to_owned(), format!("version = 1\n{rules}"));
-        layers.push(PolicySource { layer: Layer::Project, file, text, only_tightens: false });
-    }
+    layers.extend(more.cloned());
     layers
 }

@@ -14,7 +14,6 @@ use std::path::Path;
 use checkrein::HarnessError;
 use checkrein::contract::{Layer, PolicySource};
 
-pub(super) use self::diff::{name, of_rule};
 use crate::arguments::Policy;
 use crate::context::Context;
 

@@ -10,10 +10,10 @@ use checkrein::past::{Difference, Past, differences};
 use checkrein::replay::{Divergence, Replayed, replay};
 use serde_json::json;
 
-use super::policy::{name, of_rule, read, source};
+use super::policy::{read, source};
 use crate::arguments::Replay;
 use crate::context::Context;
-use crate::view::printable;
+use crate::view::{of_rule, printable, recorded_call};
 
 pub(super) fn run(arguments: &Replay, context: &Context) -> Result<u8, HarnessError> {
     let mut out = context.out();
@@ -144,7 +144,7 @@ fn under(policy: &Path, past: &Past, json: bool, out: &mut dyn Write) -> Result<
         });
         _ = writeln!(out, "{line}");
     } else {
-        _ = writeln!(out, "{from} -> {to}  {}", printable(&name(call)));
+        _ = writeln!(out, "{from} -> {to}  {}", printable(&recorded_call(call)));
         _ = writeln!(out, "  before  {}", of_rule(old.as_ref()));
         _ = writeln!(out, "  after   {}", of_rule(new.as_ref()));
         _ = writeln!(out, "  event {}; {at} before it would be the same", call.seq);

@@ -4,19 +4,23 @@ use std::io::{BufRead as _, Write};
 
 use anstream::AutoStream;
 use checkrein::Asker;
+use checkrein::approvals::Offer;
 use checkrein::contract::{Answer, ApprovalRequest, ProposedCall, Settlement};
 
+use super::differences::print_offer;
 use super::phrases::{arguments_in_lines, printable};
 
 /// Asks on standard output, reads from standard input.
 pub(crate) struct TerminalAsker {
     person: String,
     out: AutoStream<std::io::Stdout>,
+    /// The last yes is to be remembered.
+    remember: bool,
 }
 
 impl TerminalAsker {
     pub(crate) fn new(person: String) -> Self {
-        Self { person, out: AutoStream::auto(std::io::stdout()) }
+        Self { person, out: AutoStream::auto(std::io::stdout()), remember: false }
     }
 
     fn say(&mut self, text: &str) {
@@ -70,10 +74,11 @@ impl Asker for TerminalAsker {
         ));
         self.arguments(&request.arguments);
         loop {
-            self.say("    [y] yes, once   [n] no   [d] details   [l] later: ");
+            self.say("    [y] yes, once   [r] yes, and remember it   [n] no   [d] details   [l] later: ");
             let word = self.line()?;
             match word.to_lowercase().as_str() {
-                "y" | "yes" => {
+                "y" | "yes" | "r" | "remember" => {
+                    self.remember = word.to_lowercase().starts_with('r');
                     let expires_at = request.expires_at;
                     return Some((self.person.clone(), Answer::Approved { expires_at, uses: 1 }));
                 }
@@ -87,6 +92,22 @@ impl Asker for TerminalAsker {
                 _ => {}
             }
         }
+    }
+
+    fn wants_it_remembered(&mut self) -> bool {
+        std::mem::take(&mut self.remember)
+    }
+
+    fn remembers(&mut self, offer: Result<&Offer, &str>) -> bool {
+        match offer {
+            Ok(offer) => print_offer(&mut self.out, offer),
+            Err(why) => {
+                self.say(&format!("    it can not be remembered, so it is a yes to this call: {}\n", printable(why)));
+                return false;
+            }
+        }
+        self.say("    let it count from here on? [y/N] ");
+        matches!(self.line().as_deref(), Some("y" | "yes"))
     }
 
     fn input(&mut self, question: &str) -> Option<(String, String)> {

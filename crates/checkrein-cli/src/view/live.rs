@@ -244,6 +244,21 @@ impl Live {
     }
 }
 
+impl Live {
+    fn remembered(&mut self, event: &Event) {
+        let by = printable(&event.by.to_string());
+        match &event.body {
+            Body::Remembered(yes) => {
+                self.line(&format!("    {by} wants the yes remembered {DIM}as {}{DIM:#}", yes.rule));
+            }
+            Body::Forgotten { rule, .. } => {
+                self.line(&format!("    {by} {RED}takes back{RED:#} what was remembered {DIM}as {rule}{DIM:#}"));
+            }
+            _ => {}
+        }
+    }
+}
+
 impl Observer for Live {
     fn event(&mut self, event: &Event) {
         match &event.body {
@@ -278,6 +293,7 @@ impl Observer for Live {
                 printable(&event.by.to_string()),
                 printable(reason)
             )),
+            Body::Remembered(_) | Body::Forgotten { .. } => self.remembered(event),
             Body::Started { call, .. } => self.started(call),
             Body::Finished(finished) => self.finished(finished),
             Body::Trim { .. } | Body::Compacted(_) => self.shows_less(&event.body),

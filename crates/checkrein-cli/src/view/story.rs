@@ -167,6 +167,12 @@ impl Teller<'_, '_, '_> {
             Body::AnswerRefused { id, code, reason } => {
                 by(&event.by, YELLOW, &format!("answers {id}, and it does not count: {code} {reason}"))
             }
+            Body::Remembered(yes) => {
+                by(&event.by, GREEN, &format!("wants the yes to {} remembered: {}", yes.request, yes.rule))
+            }
+            Body::Forgotten { rule, reason, .. } => {
+                by(&event.by, RED, &format!("takes the remembered yes {rule} back{}", because(reason)))
+            }
             Body::Input { text, .. } => by(&event.by, BOLD, text),
             Body::Settled { call, settlement, note } => {
                 let note = if note.is_empty() { String::new() } else { format!(": {note}") };

@@ -1,5 +1,6 @@
 //! Why a call was decided as it was: the trace of its decision in words, and everything that the journal says of it.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -65,6 +66,7 @@ pub(crate) fn of_call<'e>(events: &'e [Event], call: &CallId) -> Result<Vec<&'e 
                 true
             }
             Body::Approval { id, .. } | Body::AnswerRefused { id, .. } => asked.contains(&id),
+            Body::Remembered(yes) => asked.contains(&&yes.request),
             Body::Finished(finished) => finished.call == *call,
             _ => false,
         };
@@ -90,6 +92,7 @@ fn proposed(event: &Event) -> &[ProposedCall] {
 
 /// Everything that the journal says of one call.
 pub(crate) fn why(out: &mut dyn Write, events: &[Event], call: &CallId) -> Result<(), HarnessError> {
+    let all = events;
     let events = of_call(events, call)?;
     let first =
         events.first().and_then(|event| Some((*event, proposed(event).iter().find(|known| known.id == *call)?)));
@@ -112,6 +115,7 @@ pub(crate) fn why(out: &mut dyn Write, events: &[Event], call: &CallId) -> Resul
                 _ => {
                     _ = writeln!(out, "\n{}  decided by {}", place(event), who(&event.by));
                     trace(out, decision, facts);
+                    remembered(out, decision, all);
                 }
             }
             before.get_or_insert((event.seq, decision));
@@ -120,6 +124,23 @@ pub(crate) fn why(out: &mut dyn Write, events: &[Event], call: &CallId) -> Resul
         }
     }
     Ok(())
+}
+
+/// Whose remembered yeses decided, and where they gave them.
+fn remembered(out: &mut dyn Write, decision: &Decision, events: &[Event]) {
+    let rules = decision.trace.iter().filter_map(|step| match &step.winner {
+        Winner::Rule(rule) => Some(&rule.file),
+        _ => None,
+    });
+    let files: BTreeSet<&String> = rules.collect();
+    for event in events {
+        if let Body::Remembered(yes) = &event.body
+            && files.iter().any(|file| file.as_str() == yes.rule.as_str())
+        {
+            let (by, seq) = (who(&event.by), event.seq);
+            _ = writeln!(out, "\n{} is what {by} said yes to in event {seq}, answering {}", yes.rule, yes.request);
+        }
+    }
 }
 
 /// Who, in words.
@@ -161,6 +182,7 @@ fn tell(out: &mut dyn Write, event: &Event) {
             };
             _ = writeln!(out, "\n{place}  {by} {}", printable(&said));
         }
+        Body::Remembered(yes) => _ = writeln!(out, "\n{place}  {by} wants that remembered, as {}", yes.rule),
         Body::AnswerRefused { code, reason, .. } => {
             _ = writeln!(out, "\n{place}  {by} answers, and it does not count: {code} {}", printable(reason));
         }
@@ -223,6 +245,10 @@ pub(crate) fn trace(out: &mut dyn Write, decision: &Decision, facts: &Facts) {
         for also in &step.also {
             let layer = also.layer.as_str();
             _ = writeln!(out, "         also {} ({}:{}, {layer})", also.rule, also.file, also.line);
+        }
+        for silent in &step.silent {
+            let (rule, why) = (&silent.rule, printable(&silent.why));
+            _ = writeln!(out, "         not {} ({}:{}): {why}", rule.rule, rule.file, rule.line);
         }
         for detail in details(step) {
             _ = writeln!(out, "         {}", printable(&detail));

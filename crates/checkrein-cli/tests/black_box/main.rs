@@ -30,6 +30,7 @@ mod places;
 mod policy;
 mod portable;
 mod recomposed;
+mod remember;
 mod replay;
 mod secrets;
 mod serve;

@@ -1,5 +1,6 @@
 //! admit: from a judged call to the token, or to a refusal.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use checkrein_contract::{
@@ -27,6 +28,8 @@ pub struct Judged {
     pub(crate) decision: Decision,
     /// Filled in where a person is to be asked.
     pub(crate) rests_on: Vec<Dependency>,
+    /// Likewise.
+    pub(crate) runs: BTreeMap<String, Option<String>>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) place: Place,
 }
@@ -62,6 +65,11 @@ impl Judged {
         &self.rests_on
     }
 
+    /// The files that it would run, with what they hold; none where nobody is asked.
+    pub fn runs(&self) -> &BTreeMap<String, Option<String>> {
+        &self.runs
+    }
+
     /// Digest over all that an approval of this call rests on.
     pub fn binds(&self) -> Digest {
         dependencies::digest(&self.rests_on)
@@ -74,6 +82,7 @@ impl Judged {
 
     /// Takes the answers to [`Judged::content`].
     pub(crate) fn rest_on(&mut self, content: &Facts) {
+        self.runs = dependencies::runs(&self.call, &self.entry, &self.effects, content, &self.place);
         self.rests_on = dependencies::of(&self.call, &self.entry, &self.effects, &self.facts, content, &self.place);
     }
 

@@ -1,5 +1,6 @@
 //! decide: hooks' words, policy, confinement, guards. The strictest wins; order never matters.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use checkrein_contract::{Code, Decision, Effect, Facts, Question, TraceStep, Verdict, Winner, digest_json};
@@ -65,6 +66,7 @@ pub(crate) fn decide(
         changes,
         decision,
         rests_on: Vec::new(),
+        runs: BTreeMap::new(),
         policy: Arc::clone(policy),
         place: scene.place.clone(),
     }
@@ -117,5 +119,12 @@ fn tighten(decision: &mut Decision, verdict: Verdict, code: Code, reason: String
         decision.code = code;
         decision.reason = reason;
     }
-    decision.trace.push(TraceStep { effect: None, part: 0, winner, decision: verdict, also: Vec::new() });
+    decision.trace.push(TraceStep {
+        effect: None,
+        part: 0,
+        winner,
+        decision: verdict,
+        also: Vec::new(),
+        silent: Vec::new(),
+    });
 }

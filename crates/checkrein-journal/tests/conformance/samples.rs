@@ -2,6 +2,7 @@
 //!
 //! What differs between two runs of the same script is in [`World`], and nowhere else.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,8 @@ use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, Approvers, Body, Budget, CallId, CallKind, Check, CheckRound, Code,
     Compacted, Decision, Dependency, Digest, EVENT_VERSION, Effect, Event, Facts, Finding, Finished, FinishedAs,
     HookNote, Identity, Layer, Limit, Note, OnAsk, Place, PolicySource, Presentation, ProposalKind, ProposedCall,
-    Question, Recomposed, RuleRef, SeenFile, SessionChange, SessionId, SessionOpened, Settlement, Skill, Status, Stop,
-    StopOn, ToolSpec, TraceStep, TrimmedResult, Usage, Verdict, Winner, canonical_string,
+    Question, Recomposed, Remembered, RuleRef, SeenFile, SessionChange, SessionId, SessionOpened, Settlement, Skill,
+    Status, Stop, StopOn, ToolSpec, TraceStep, TrimmedResult, Usage, Verdict, Winner, canonical_string,
 };
 use checkrein_journal::{EventStore, Head, Keeps, STORES, SessionMeta, StoreKind};
 use rusqlite::Connection;
@@ -209,6 +210,7 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
             winner: Winner::Rule(rule),
             decision: Verdict::Ask,
             also: Vec::new(),
+            silent: Vec::new(),
         }],
     };
     let path = format!("{}/log.txt", world.root);
@@ -224,6 +226,7 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
         reason: decision.reason.clone(),
         binds: Digest::of(world.root.as_bytes()),
         rests_on: vec![Dependency { what: "the arguments".to_owned(), digest: Digest::of(world.root.as_bytes()) }],
+        runs: BTreeMap::new(),
         identity: Identity::default(),
         approvers: Approvers::default(),
         policy: Digest::of(b"policy"),
@@ -322,6 +325,15 @@ fn ending(world: &World) -> Vec<(Actor, Body)> {
     let late = Body::AnswerRefused { id, code, reason: "it was used already".to_owned() };
     let settlement = Settlement::Failed;
     let settled = Body::Settled { call: CallId::new("c2-2"), settlement, note: "it never came".to_owned() };
+    let rule = Remembered::id(&ApprovalId::new(world.approval));
+    let remembered = Remembered {
+        rule: rule.clone(),
+        request: ApprovalId::new(world.approval),
+        text: format!("version = 1\n# in {}\n", world.root),
+        policy_digest: Digest::of(world.root.as_bytes()),
+    };
+    let (reason, policy_digest) = (format!("{rule} was for yesterday"), Digest::of(world.session.as_bytes()));
+    let forgotten = Body::Forgotten { rule, reason, policy_digest };
     let other = Recomposed { changes: vec!["the model is script:b".to_owned()], ..Recomposed::default() };
     let seen = Note { name: "seen".to_owned(), fields: [("whom".to_owned(), json!("sam"))].into_iter().collect() };
     vec![
@@ -330,6 +342,8 @@ fn ending(world: &World) -> Vec<(Actor, Body)> {
         (Actor::Code, Body::Stop(stop)),
         (sam.clone(), late),
         (sam.clone(), settled),
+        (sam.clone(), Body::Remembered(Box::new(remembered))),
+        (sam.clone(), forgotten),
         (sam.clone(), Body::Budget { budget: Budget::default() }),
         (sam, Body::Recomposed(Box::new(other))),
         (Actor::Code, Body::Note(seen)),

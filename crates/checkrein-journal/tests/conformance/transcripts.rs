@@ -33,9 +33,18 @@ fn two_runs_of_one_script_have_the_same_transcript() {
 fn a_transcript_holds_everything_else() {
     let lines = transcript_lines(&run(&WORLD));
     let text = lines.join("\n");
-    for gone in
-        ["s-1a2b3c4d", "a-0123456789", "/state/", "/home/dev", "/repo/", "17000000", "duration", "\"binds\"", "\"key\""]
-    {
+    for gone in [
+        "s-1a2b3c4d",
+        "a-0123456789",
+        "\"r-",
+        "/state/",
+        "/home/dev",
+        "/repo/",
+        "17000000",
+        "duration",
+        "\"binds\"",
+        "\"key\"",
+    ] {
         assert!(!text.contains(gone), "{gone}:\n{text}");
     }
     let parsed: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();

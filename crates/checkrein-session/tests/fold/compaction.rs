@@ -7,6 +7,7 @@ use checkrein_contract::{
     Limit, Message, ModelReply, ProposalKind, RawCall, SessionChange, SessionOpened, Skill, StopReason, Summarise,
     Trimmed, Usage, Verdict,
 };
+use checkrein_gate::Redactor;
 use checkrein_session::{Came, Compaction, Next, SUMMARISER, State};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -202,7 +203,12 @@ fn a_summary_is_a_request_of_the_harness() {
     apply(&mut state, asked).unwrap();
     let proposed = apply(&mut state.clone(), reply(ProposalKind::Answer, vec![])).unwrap_err();
     assert_eq!(proposed, "a proposal, where a summary was asked for");
-    let came = Came::of(&summary_reply("It read a file."), 100, Usage { input: 90, output: 5, ..Usage::default() });
+    let came = Came::of(
+        &summary_reply("It read a file."),
+        100,
+        Usage { input: 90, output: 5, ..Usage::default() },
+        &Redactor::default(),
+    );
     let event = state.compacted("puts", 3, came).unwrap();
     assert_eq!((event.turn, event.calls.len(), event.summary.as_deref()), (3, 1, Some("It read a file.")));
     apply(&mut state, Body::Compacted(Box::new(event))).unwrap();
@@ -231,7 +237,7 @@ fn summary_reply(text: &str) -> ModelReply {
 /// What is no summary is not used, and says why.
 #[test]
 fn what_is_no_summary() {
-    let why = |reply: ModelReply| match Came::of(&reply, 10, Usage::default()).summary {
+    let why = |reply: ModelReply| match Came::of(&reply, 10, Usage::default(), &Redactor::default()).summary {
         Some(Err((Code::SummaryUnusable, reason))) => reason,
         other => panic!("{other:?}"),
     };

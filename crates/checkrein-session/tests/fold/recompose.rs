@@ -31,6 +31,7 @@ fn asked() -> Body {
         reason: "r".to_owned(),
         binds: Digest::of(b""),
         rests_on: Vec::new(),
+        runs: std::collections::BTreeMap::new(),
         approvers: checkrein_contract::Approvers::default(),
         identity: Identity::default(),
         policy: Digest::of(b""),

@@ -1,5 +1,7 @@
 //! Asking a person: the exact call goes into the journal first, then either to the terminal or to whoever comes later.
 
+use std::collections::BTreeSet;
+
 use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalRequest, ApprovalState, Body, CallId, Code, Digest, OnAsk, Status, Stop, Verdict,
 };
@@ -7,6 +9,8 @@ use checkrein_gate::{Judged, Recorder, Refused};
 
 use super::Session;
 use crate::HarnessError;
+use crate::approvals::of_call;
+use crate::setup::policy_of;
 
 /// How long a request waits for an answer, and a yes for its use: 24 hours, in milliseconds.
 pub(crate) const APPROVAL_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -43,6 +47,7 @@ impl Session {
             reason: judged.decision().reason.clone(),
             binds: judged.binds(),
             rests_on: judged.rests_on().to_vec(),
+            runs: judged.runs().clone(),
             identity: opened.identity.clone(),
             approvers: self.gate.policy.approvers(judged.decision()),
             policy: self.gate.policy.digest().clone(),
@@ -58,20 +63,38 @@ impl Session {
         let prompt = self.log.state.opened().on_ask == OnAsk::Prompt;
         let requests = calls.iter().filter_map(|call| self.log.state.approval_for(call));
         let requests: Vec<ApprovalRequest> = requests.map(|approval| approval.request().clone()).collect();
-        if let Some(asker) = self.asker.as_mut().filter(|_| prompt) {
-            for request in &requests {
-                if request.approvers.refuses(asker.person(), &request.identity).is_some() {
-                    return self.pause(&requests);
-                }
-                let Some((person, answer)) = asker.approval(request) else {
-                    return self.pause(&requests);
-                };
-                self.log.record(Actor::Person(person), Body::Approval { id: request.id.clone(), answer })?;
+        for request in &requests {
+            let asker = self.asker.as_mut().filter(|_| prompt);
+            let asker = asker.filter(|asker| request.approvers.refuses(asker.person(), &request.identity).is_none());
+            let said = asker.and_then(|asker| Some((asker.approval(request)?, asker.wants_it_remembered())));
+            let Some(((person, answer), remembers)) = said else { return self.pause(&requests) };
+            let yes = matches!(answer, Answer::Approved { .. });
+            let by = Actor::Person(person);
+            self.log.record(by.clone(), Body::Approval { id: request.id.clone(), answer })?;
+            if yes && remembers {
+                self.remember(by, request)?;
             }
-            self.log.flush()?;
-            return Ok(());
         }
-        self.pause(&requests)
+        self.log.flush()?;
+        Ok(())
+    }
+
+    /// Shows the person what their yes would be as a rule; it counts once they agree to that.
+    fn remember(&mut self, by: Actor, request: &ApprovalRequest) -> Result<(), HarnessError> {
+        self.log.flush()?;
+        let state = &self.log.state;
+        let events = self.log.store().read(state.session(), 1)?;
+        let offer = of_call(state, events, request, self.log.head().clone())?;
+        let Some(asker) = self.asker.as_mut() else { return Ok(()) };
+        if let Ok(offer) = &offer
+            && asker.remembers(Ok(offer))
+        {
+            self.log.record(by, Body::Remembered(Box::new(offer.remembered.clone())))?;
+            self.gate.policy = policy_of(self.log.state.opened())?;
+        } else if let Err(why) = &offer {
+            asker.remembers(Err(why.as_str()));
+        }
+        Ok(())
     }
 
     /// Takes back what nobody has answered: the calls were closed.
@@ -99,7 +122,8 @@ pub(crate) fn pause<'a>(requests: impl Iterator<Item = &'a ApprovalRequest>) -> 
         who.extend(request.approvers.words());
     }
     let mut reason = format!("a person's yes is needed for {}", tools.join(" and "));
-    who.dedup();
+    let mut seen = BTreeSet::new();
+    who.retain(|words| seen.insert(words.clone()));
     if !who.is_empty() {
         reason.push_str(&format!(" (who may: {})", who.join("; ")));
     }
@@ -110,4 +134,38 @@ pub(crate) fn pause<'a>(requests: impl Iterator<Item = &'a ApprovalRequest>) -> 
 pub(crate) fn approval_id(session: &checkrein_contract::SessionId, call: &CallId, seq: u64) -> ApprovalId {
     let digest = Digest::of(format!("{session}/{call}/{seq}").as_bytes());
     ApprovalId::new(format!("a-{}", digest.as_str().get(..10).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use checkrein_contract::{Approvers, Identity, RolesAsked, SessionId};
+
+    use super::*;
+
+    /// Who may answer is said once, in whatever order the calls stand.
+    #[test]
+    fn a_pause_says_once_who_may() {
+        let request = |role: &str| ApprovalRequest {
+            id: ApprovalId::new("a-1"),
+            session: SessionId::new("s-1"),
+            call: CallId::new("c1-1"),
+            tool: "pay".to_owned(),
+            arguments: serde_json::Value::Null,
+            effects: Vec::new(),
+            reason: String::new(),
+            binds: Digest::of(b""),
+            rests_on: Vec::new(),
+            runs: std::collections::BTreeMap::new(),
+            identity: Identity::default(),
+            approvers: Approvers {
+                four_eyes: false,
+                roles: vec![RolesAsked { rule: "r".into(), roles: vec![role.into()], people: vec!["dana".into()] }],
+            },
+            policy: Digest::of(b""),
+            requested_at: 0,
+            expires_at: 0,
+        };
+        let stop = pause([request("manager"), request("auditor"), request("manager")].iter());
+        assert!(stop.reason.ends_with("(who may: manager (dana); auditor (dana))"), "{}", stop.reason);
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use checkrein_contract::{
     Actor, Body, BoxFuture, Call, Code, Digest, Finished, FinishedAs, Lane, Outcome, Parent, Provider, SessionChange,
-    SessionId, SessionOpened, Spend, Status, Stop, ToolSpec,
+    SessionId, SessionOpened, Spend, Status, Stop, ToolSpec, without_remembered,
 };
 use checkrein_gate::{Approved, Recorder, Registry, error_text, start};
 use checkrein_journal::JournalError;
@@ -106,7 +106,8 @@ impl Session {
         let mut variables = parent.variables.clone();
         variables.retain(|(name, _)| name != "spill");
         variables.push(("spill".to_owned(), spill.folder().display().to_string()));
-        let mut policy = parent.policy.clone();
+        // A yes that a person wants remembered was given to this session.
+        let mut policy = without_remembered(&parent.policy);
         policy.extend(narrowing(delegation));
         let loaded = load_policy(&policy, &parent.place, &parent.identity, &variables)?;
         let tools = self.tools_of(delegation);

@@ -44,7 +44,13 @@ pub fn differences(before: &[Decision], after: &[Decision]) -> Vec<Difference> {
         if old.verdict == new.verdict {
             continue;
         }
-        let (from, to, old, new) = (old.verdict, new.verdict, decided(old), decided(new));
+        // Where one part of a call makes the difference, its rules are the reason.
+        let changed = old
+            .trace
+            .iter()
+            .zip(&new.trace)
+            .position(|(one, other)| (one.decision, other.decision) == (old.verdict, new.verdict));
+        let (from, to, old, new) = (old.verdict, new.verdict, decided(old, changed), decided(new, changed));
         match found.iter_mut().find(|one| (one.from, one.to) == (from, to) && one.old == old && one.new == new) {
             Some(group) => group.calls.push(number),
             None => found.push(Difference { from, to, old, new, calls: vec![number] }),
@@ -54,8 +60,14 @@ pub fn differences(before: &[Decision], after: &[Decision]) -> Vec<Difference> {
     found
 }
 
-/// The rule behind a verdict.
-fn decided(decision: &Decision) -> Option<RuleRef> {
+/// The rule behind a verdict: of this step, else of the first that has one.
+fn decided(decision: &Decision, at: Option<usize>) -> Option<RuleRef> {
+    if let Some(step) = at.and_then(|at| decision.trace.get(at)) {
+        return match &step.winner {
+            Winner::Rule(rule) => Some(rule.clone()),
+            _ => None,
+        };
+    }
     let mut steps = decision.trace.iter().filter(|step| step.decision == decision.verdict);
     steps.find_map(|step| match &step.winner {
         Winner::Rule(rule) => Some(rule.clone()),

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use checkrein_contract::{Decision, Deed, Digest, Effect, EffectWord, PolicySource, Run, TraceStep, Verdict, Winner};
+use checkrein_contract::{
+    Decision, Deed, Digest, Effect, EffectWord, Layer, PolicySource, Run, TraceStep, Verdict, Winner,
+};
+use checkrein_policy::explain::{MOST_WORDS, leading};
 use serde_json::json;
 
 use super::{Past, PastCall};
 use crate::HarnessError;
-
-/// Words of a command that name what it does, at most: `git remote set-url`.
-const MOST_WORDS: usize = 3;
 
 /// A rule, with what it does to the past.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,8 +108,9 @@ fn let_through(
 }
 
 fn judged_with(past: &Past, policy: Option<&PolicySource>, rules: &[Candidate]) -> Result<Vec<Decision>, HarnessError> {
-    let text: String = rules.iter().map(toml).collect();
-    past.judged_with(policy, &text)
+    let (file, rules) = ("suggested.toml".to_owned(), rules.iter().map(toml).collect::<String>());
+    let text = format!("version = 1\n{rules}");
+    past.judged_with(policy, Some(&PolicySource { layer: Layer::Project, file, text, only_tightens: false }))
 }
 
 fn candidate(past: &Past, call: &PastCall, effect: &Effect) -> Option<Candidate> {
@@ -145,9 +146,7 @@ fn candidate(past: &Past, call: &PastCall, effect: &Effect) -> Option<Candidate>
 
 /// The program with the words that name what it does; options and what stands behind them are left open.
 fn of_run(run: &Run) -> Option<Candidate> {
-    let named = |word: &&String| !word.starts_with(['-', '+']) && !word.contains(['/', '.', '=', ':', '*']);
-    let words: Vec<String> =
-        run.words().iter().take_while(|word| *word != "--").take_while(named).take(MOST_WORDS).cloned().collect();
+    let words: Vec<String> = leading(run.words()).take(MOST_WORDS).cloned().collect();
     // Of what runs code, the name alone would let any code run.
     if run.deeds.contains(&Deed::Code) && words.len() <= 1 {
         return None;

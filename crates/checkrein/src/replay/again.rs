@@ -72,6 +72,8 @@ impl Again {
             | Body::Note(_)
             | Body::Budget { .. }
             | Body::AnswerRefused { .. }
+            | Body::Remembered(_)
+            | Body::Forgotten { .. }
             | Body::Approval { .. } => None,
         })
     }
@@ -79,7 +81,9 @@ impl Again {
     /// Takes note of an event that was applied.
     pub(super) fn applied(&mut self, body: &Body, state: &State) -> Result<(), Broken> {
         match body {
-            Body::Recomposed(_) => self.policy = checked(state.opened())?,
+            Body::Recomposed(_) | Body::Remembered(_) | Body::Forgotten { .. } => {
+                self.policy = checked(state.opened())?
+            }
             Body::Proposal { calls, .. } => self.know(calls),
             Body::Check(round) | Body::Instructions(round) => self.know(&round.calls),
             Body::Hook(note) => {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use checkrein_contract::{
     Actor, Body, CallId, Digest, EVENT_VERSION, Effect, Event, Forked, Layer, PolicySource, Recomposed, SessionChange,
-    SessionId, SessionOpened,
+    SessionId, SessionOpened, without_remembered,
 };
 use checkrein_journal::SessionMeta;
 use checkrein_sandbox::Environment;
@@ -146,8 +146,15 @@ impl Harness {
             let file = path.display().to_string();
             change.changes.push(format!("the policy of the project is {file}"));
             let own = PolicySource { layer: Layer::Project, file, text: read(path)?, only_tightens: false };
-            change.policy = Some(crate::past::layers(&opened.policy, Some(&own), ""));
+            change.policy = Some(crate::past::layers(&opened.policy, Some(&own), None));
         }
+        // Whoever said yes said it to the other session.
+        let policy = change.policy.take().unwrap_or_else(|| opened.policy.clone());
+        let kept = without_remembered(&policy);
+        if kept.len() < policy.len() {
+            change.changes.push("the yeses that were remembered there do not count".to_owned());
+        }
+        change.policy = (kept != opened.policy).then_some(kept);
         let mut then = opened.clone();
         then.recompose(change);
         let policy = policy_of(&then)?;

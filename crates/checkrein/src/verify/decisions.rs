@@ -12,8 +12,13 @@ pub(super) fn check(journal: &Journal<'_>) -> Result<(), Problem> {
     let mut opened = journal.opened.clone();
     let mut policy = in_force(&opened, 1)?;
     for event in journal.events {
-        if let Body::Recomposed(change) = &event.body {
-            opened.recompose(change);
+        match &event.body {
+            Body::Recomposed(change) => opened.recompose(change),
+            Body::Remembered(yes) => opened.remember(yes),
+            Body::Forgotten { rule, policy_digest, .. } => opened.forget(rule, policy_digest),
+            _ => {}
+        }
+        if matches!(event.body, Body::Recomposed(_) | Body::Remembered(_) | Body::Forgotten { .. }) {
             policy = in_force(&opened, event.seq)?;
         }
         let Body::Decision { call, decision, facts, .. } = &event.body else { continue };

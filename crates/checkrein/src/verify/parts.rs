@@ -3,7 +3,9 @@
 //! The sub-session was asked for by a call of that session and runs under its policy, with what only tightens behind it. What
 //! the session counts as used is what the sub-session had used at one of its stops.
 
-use checkrein_contract::{Body, CallId, Event, Parent, PolicySource, SessionChange, SessionId, SessionOpened, Spend};
+use checkrein_contract::{
+    Body, CallId, Event, Parent, PolicySource, SessionChange, SessionId, SessionOpened, Spend, without_remembered,
+};
 use checkrein_session::State;
 
 use super::{Journal, Problem};
@@ -63,13 +65,13 @@ fn taken(journal: &Journal<'_>, seq: u64, call: &CallId, session: &SessionId, sp
     Err(format!("what it counts as used by {session} is not what that session used at any of its stops"))
 }
 
-/// The policies that were in force in a session, one after the other.
+/// The policies that were in force in a session, one after the other, as far as a sub-session takes them over.
 fn policies(opened: &SessionOpened, events: &[Event]) -> impl Iterator<Item = Vec<PolicySource>> {
     let changes = events.iter().filter_map(|event| match &event.body {
         Body::Recomposed(change) => change.policy.clone(),
         _ => None,
     });
-    std::iter::once(opened.policy.clone()).chain(changes)
+    std::iter::once(opened.policy.clone()).chain(changes).map(|policy| without_remembered(&policy))
 }
 
 fn opened(events: &[Event]) -> Option<&SessionOpened> {

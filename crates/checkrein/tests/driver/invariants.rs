@@ -1,7 +1,10 @@
 //! The invariants: each holds for real sessions, and each is found broken in a journal that was tampered with.
 
-use checkrein::contract::{Answer, Body, Event, Note, SessionId, Settlement, Verdict};
+use checkrein::contract::{
+    Actor, Answer, Body, Event, Note, Remembered, RuleId, SessionId, Settlement, Status, Verdict,
+};
 use checkrein::verify::{Fault, verify_events};
+use checkrein::{Front, RunOptions, Unobserved};
 use serde_json::json;
 
 use crate::support::{Rig, calls, text};
@@ -194,6 +197,64 @@ async fn an_approval_used_twice_is_found() {
     })
     .await;
     assert_eq!(fault.invariant, "I10", "{fault:?}");
+}
+
+/// Events of a session in which a yes was remembered and another call ran by it.
+async fn remembering() -> (SessionId, Vec<Event>) {
+    let bash = |command: &str| calls(&[("bash", json!({ "command": command }))]);
+    let rig = Rig::new(vec![bash("true"), bash("true a"), bash("true b"), text("done")]);
+    // Where nothing confines programs, each is asked about, and no yes to one can be remembered.
+    let asked = rig.drive().await;
+    let now = rig.events(&asked.session).last().unwrap().at;
+    let refused = checkrein::approvals::offer(&*rig.harness.store, asked.approvals[0].as_str(), None, "dana", now);
+    assert!(refused.unwrap_err().to_string().contains("nothing here confines programs"));
+    let front = Front { observer: Box::new(Unobserved), asker: None };
+    let options = RunOptions { unconfined: true, ..RunOptions::default() };
+    let outcome = rig.harness.begin(&rig.task(), &options, front).unwrap().drive().await.unwrap();
+    let id = outcome.approvals.first().expect("bash is asked about").clone();
+    let (store, home) = (&*rig.harness.store, &rig.harness.home);
+    let now = rig.events(&outcome.session).last().unwrap().at;
+    let offer = checkrein::approvals::offer(store, id.as_str(), None, "dana", now).unwrap();
+    checkrein::approvals::remember(store, home, &offer, None, "dana", None, now).unwrap();
+    assert_eq!(rig.resume(&outcome.session).drive().await.unwrap().status, Status::Completed);
+    (outcome.session.clone(), rig.events(&outcome.session))
+}
+
+/// Shows I3, I5: a remembered yes that nobody gave who may, that is wider than it was, or that was taken away, is found; and
+/// so is a call that ran by it after it was taken back.
+#[tokio::test]
+async fn a_remembered_yes_that_is_none_is_found() {
+    let (session, events) = remembering().await;
+    assert!(verify_events(&session, &events).is_ok());
+    let at = find(&events, |body| matches!(body, Body::Remembered(_)));
+    let tampered = |tamper: &dyn Fn(&mut Vec<Event>)| {
+        let mut events = events.clone();
+        tamper(&mut events);
+        for (index, event) in events.iter_mut().enumerate() {
+            event.seq = index as u64 + 1;
+        }
+        verify_events(&session, &events).expect_err("the fault is found").invariant
+    };
+    let changed = |change: &dyn Fn(&mut Remembered)| {
+        tampered(&|events| {
+            let Body::Remembered(yes) = &mut events[at].body else { panic!("it is one") };
+            change(yes);
+        })
+    };
+    assert_eq!(tampered(&|events| events[at].by = Actor::Model), "I5");
+    assert_eq!(tampered(&|events| events[at].by = Actor::Person("eve".to_owned())), "I5");
+    assert_eq!(changed(&|yes| yes.rule = RuleId::new("r-0000000000")), "I5");
+    assert_eq!(changed(&|yes| yes.text = yes.text.replace("\"true\"", "\"rm\"")), "I3", "its digest says otherwise");
+    assert_eq!(changed(&|yes| yes.text = yes.text.replace("while", "#")), "I3", "a rule that always holds is none");
+    assert_eq!(tampered(&|events| drop(events.remove(at))), "I3");
+    let taken_back = |events: &mut Vec<Event>| {
+        let Body::Remembered(yes) = &events[at].body else { panic!("it is one") };
+        let Body::Session(opened) = &events[0].body else { panic!("it begins with a session") };
+        let (rule, policy_digest) = (yes.rule.clone(), opened.policy_digest.clone());
+        let body = Body::Forgotten { rule, reason: String::new(), policy_digest };
+        events.insert(at + 1, Event { body, ..events[at].clone() });
+    };
+    assert_eq!(tampered(&taken_back), "I3");
 }
 
 /// Shows I9: an event that says something else once it is read back from its own bytes.

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::Path;
 
 use checkrein::HarnessError;
-use checkrein::contract::{Decision, PolicySource, RuleRef, SessionId};
+use checkrein::contract::{Decision, PolicySource, SessionId};
 use checkrein::journal::EventStore;
-use checkrein::past::{Difference, Past, PastCall, differences};
+use checkrein::past::{Difference, Past, differences};
 use checkrein::policy::fixtures::{self, Fixtures, Judge};
 use checkrein::policy::{Models, Source, floor, foreign_tools};
 use serde_json::json;
@@ -15,10 +15,7 @@ use serde_json::json;
 use super::{read, source};
 use crate::arguments::PolicyDiff;
 use crate::context::Context;
-use crate::view::{call_in_a_line, printable};
-
-/// Calls that are shown of each group.
-const SHOWN: usize = 3;
+use crate::view::{call_in_a_line, print_differences, recorded_call};
 
 /// Calls with the decision that each policy gives.
 #[derive(Default)]
@@ -39,7 +36,7 @@ pub(super) fn run(arguments: &PolicyDiff, context: &Context) -> Result<u8, Harne
     if files.is_empty() || !names.is_empty() {
         let store = context.store()?;
         let past = Past::read(&*store, &sessions(&*store, names.into_iter().map(String::as_str), context)?)?;
-        all.names.extend(past.calls().iter().map(name));
+        all.names.extend(past.calls().iter().map(recorded_call));
         all.before.extend(past.judged(Some(&old))?);
         all.after.extend(past.judged(Some(&new))?);
     }
@@ -48,18 +45,13 @@ pub(super) fn run(arguments: &PolicyDiff, context: &Context) -> Result<u8, Harne
     if arguments.json {
         print_json(&mut *out, &found, &all);
     } else {
-        print(&mut *out, &found, &all);
+        print_differences(&mut *out, &found, &all.names);
     }
     Ok(match (found.is_empty(), found.iter().any(Difference::loosens)) {
         (true, _) => 0,
         (false, false) => 10,
         (false, true) => 11,
     })
-}
-
-/// A recorded call in a line.
-pub(in super::super) fn name(call: &PastCall) -> String {
-    format!("{} {}  {} {}", call.session, call.call, call.tool, call_in_a_line(&call.args))
 }
 
 /// The sessions of these names; all that can be read where there is none, oldest first.
@@ -103,34 +95,6 @@ fn recorded(path: &Path, old: &PolicySource, new: &PolicySource, all: &mut Compa
         }
     }
     Ok(())
-}
-
-fn print(out: &mut dyn Write, found: &[Difference], all: &Compared) {
-    for one in found {
-        let calls = if one.calls.len() == 1 { "1 call".to_owned() } else { format!("{} calls", one.calls.len()) };
-        let sign = if one.loosens() { "LOOSER" } else { "stricter" };
-        _ = writeln!(out, "{sign}  {} -> {}  {calls}", one.from, one.to);
-        _ = writeln!(out, "  before  {}", of_rule(one.old.as_ref()));
-        _ = writeln!(out, "  after   {}", of_rule(one.new.as_ref()));
-        for name in one.calls.iter().take(SHOWN).filter_map(|call| all.names.get(*call)) {
-            _ = writeln!(out, "    {}", printable(name));
-        }
-        if one.calls.len() > SHOWN {
-            _ = writeln!(out, "    and {} more", one.calls.len() - SHOWN);
-        }
-        _ = writeln!(out);
-    }
-    let count = |loosens: bool| -> usize {
-        found.iter().filter(|one| one.loosens() == loosens).map(|one| one.calls.len()).sum()
-    };
-    let (looser, stricter) = (count(true), count(false));
-    let (changed, total) = (looser + stricter, all.names.len());
-    _ = writeln!(out, "{changed} of {total} recorded decisions change: {looser} looser, {stricter} stricter");
-}
-
-/// A rule and where it stands, or that there is none.
-pub(in super::super) fn of_rule(rule: Option<&RuleRef>) -> String {
-    rule.map_or_else(|| "no rule".to_owned(), |rule| format!("{} ({}:{})", rule.rule, rule.file, rule.line))
 }
 
 fn print_json(out: &mut dyn Write, found: &[Difference], all: &Compared) {

@@ -11,11 +11,11 @@ use checkrein::policy::fixtures::{self, Fixtures, Judge};
 use checkrein::policy::{Models, Source, floor, foreign_tools};
 use serde_json::json;
 
-use super::diff::{name, sessions};
+use super::diff::sessions;
 use super::{read, source};
 use crate::arguments::PolicySuggest;
 use crate::context::Context;
-use crate::view::{call_in_a_line, printable};
+use crate::view::{call_in_a_line, printable, recorded_call};
 
 /// Calls that are shown of each kind.
 const SHOWN: usize = 5;
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &PolicySuggest, context: &Context) -> Result<u8, Ha
         let through = cases(arguments, &one.rule)?;
         if arguments.json {
             let named = |calls: &[usize]| -> Vec<String> {
-                calls.iter().filter_map(|at| past.calls().get(*at)).map(name).collect()
+                calls.iter().filter_map(|at| past.calls().get(*at)).map(recorded_call).collect()
             };
             let line = json!({
                 "rule": one.rule, "spares": named(&one.spares), "also": named(&one.also), "cases": through,
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &PolicySuggest, context: &Context) -> Result<u8, Ha
 fn list(out: &mut dyn std::io::Write, what: &str, calls: &[usize], past: &Past) {
     _ = writeln!(out, "  # {what}: {}", calls.len());
     for call in calls.iter().take(SHOWN).filter_map(|at| past.calls().get(*at)) {
-        _ = writeln!(out, "  #   {}", printable(&name(call)));
+        _ = writeln!(out, "  #   {}", printable(&recorded_call(call)));
     }
     if calls.len() > SHOWN {
         _ = writeln!(out, "  #   and {} more", calls.len() - SHOWN);

@@ -1,0 +1,370 @@
+//! A yes to one call, as rules for one session: the narrowest that would have spared the question, each with what it holds for.
+
+use std::collections::BTreeMap;
+
+use checkrein_contract::{Decision, Effect, TraceStep, Verdict, Winner};
+use serde_json::{Value, json};
+
+use crate::explain::{list, narrowest};
+
+/// The rules, as a policy file. `runs` are the files that the call would run, with what was found of their content.
+///
+/// Only what no rule speaks of becomes a rule: an *ask* of a rule is for one call each time, whoever wrote it.
+///
+/// # Errors
+/// Why no rule could have spared the question.
+pub fn rules(decision: &Decision, runs: &BTreeMap<String, Option<String>>) -> Result<String, String> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for (path, found) in runs {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let found = found.as_ref().ok_or_else(|| format!("what `{name}` holds could not be found out"))?;
+        files.push((path.clone(), found.clone()));
+    }
+    let mut all: Vec<String> = Vec::new();
+    for step in decision.trace.iter().filter(|step| step.decision == Verdict::Ask) {
+        let effect = open(step)?;
+        let keys = rule(effect, &files).ok_or("no rule could tell this call from others that nobody has seen")?;
+        if !all.contains(&keys) {
+            all.push(keys);
+        }
+    }
+    if all.is_empty() {
+        return Err("nothing of it is asked about".to_owned());
+    }
+    let head = |number: usize| {
+        format!(
+            "[[rule]]\nid = \"yes-{number}\"\ndecision = \"allow\"\nreason = \"a person said yes to this in this session\"\n"
+        )
+    };
+    let rules = all.iter().enumerate().map(|(index, keys)| format!("\n{}{keys}", head(index + 1)));
+    Ok(format!("version = 1\n{}", rules.collect::<String>()))
+}
+
+/// What is asked about because no rule speaks of it.
+fn open(step: &TraceStep) -> Result<&Effect, String> {
+    match (&step.winner, &step.effect) {
+        (Winner::Default, Some(effect)) => Ok(effect),
+        (Winner::Rule(rule), _) => {
+            Err(format!("rule `{}` ({}:{}) wants a yes for each call", rule.rule, rule.file, rule.line))
+        }
+        (Winner::NotUnderstood, _) => Err("what it would do is not known before it runs".to_owned()),
+        (Winner::RestsOn { .. }, _) => Err("what a rule about it rests on does not hold".to_owned()),
+        (Winner::Hook { name } | Winner::Guard { name }, _) => Err(format!("`{name}` wants a yes for each call")),
+        _ => Err("it is not the rules that ask".to_owned()),
+    }
+}
+
+/// The keys of one rule, a line each.
+fn rule(effect: &Effect, files: &[(String, String)]) -> Option<String> {
+    let mut keys: Vec<(String, String)> =
+        narrowest(effect)?.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let mut held: Vec<String> = Vec::new();
+    match effect {
+        // Where it would run is part of what was agreed to.
+        Effect::Run(run) if run.folder.is_empty() => return None,
+        Effect::Run(run) => {
+            held.push(format!("folder = {}", json!(run.folder)));
+            if !run.env.is_empty() {
+                held.push(format!("env = {}", list(&run.env)));
+            }
+        }
+        Effect::Tool { args, .. } => {
+            let args = args.as_object()?;
+            for (name, value) in args {
+                // In a condition a dot leads into a value, and a question mark says that it may be absent.
+                if name.contains('.') || name.ends_with('?') {
+                    return None;
+                }
+                keys.push((format!("where.{}", json!(name)), format!("{{ equals = {} }}", toml(value)?)));
+            }
+            held.push(format!("arguments = {}", list(args.keys())));
+        }
+        _ => {}
+    }
+    if !files.is_empty() {
+        let files: Vec<String> = files.iter().map(|(path, is)| format!("{} = {}", json!(path), json!(is))).collect();
+        held.push(format!("files = {{ {} }}", files.join(", ")));
+    }
+    let held = if held.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", held.join(", ")) };
+    keys.push(("while".to_owned(), held));
+    Some(keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect())
+}
+
+/// A value as TOML, which has no null.
+fn toml(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Option<Vec<_>>>()?.join(", ")),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| Some(format!("{} = {}", json!(name), toml(value)?)));
+            format!("{{ {} }}", fields.collect::<Option<Vec<_>>>()?.join(", "))
+        }
+        scalar => scalar.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use checkrein_contract::{
+        Connect, Deed, Facts, Foreseen, Identity, Layer, Place, PolicySource, Question, Remembered, RuleId, Run,
+    };
+
+    use super::*;
+    use crate::{Models, Policy, Scene, Variables, decide, shell};
+
+    fn place() -> Place {
+        Place { root: "/p".into(), cwd: "/p".into(), home: "/home/dev".into(), ..Place::default() }
+    }
+
+    fn load(sources: &[PolicySource]) -> Result<Policy, crate::FileError> {
+        Policy::load(sources, &Variables::new(&place(), &Identity::default()))
+    }
+
+    fn other(layer: Layer, text: &str) -> PolicySource {
+        let text = format!("version = 1\n{text}");
+        PolicySource { layer, file: "other.toml".to_owned(), text, only_tightens: false }
+    }
+
+    /// Judges these effects where every path is what it seems, with digests of these files.
+    fn judged(sources: &[PolicySource], effects: &[Effect], files: &[(&str, &str)]) -> Decision {
+        let mut facts = Facts::default();
+        for path in effects.iter().filter_map(Effect::path).chain(["/p"]) {
+            facts.add(Question::RealPath { path: path.to_owned() }, Some(path.into()));
+        }
+        for (path, digest) in files {
+            facts.add(Question::Digest { path: (*path).to_owned() }, Some((*digest).into()));
+        }
+        decide(&load(sources).unwrap(), &Foreseen { effects: effects.to_vec(), ..Foreseen::default() }, &facts)
+    }
+
+    fn remembered(effects: &[Effect], runs: &[(&str, &str)]) -> Result<PolicySource, String> {
+        let runs = runs.iter().map(|(path, digest)| ((*path).to_owned(), Some((*digest).to_owned()))).collect();
+        let text = rules(&judged(&[], effects, &[]), &runs)?;
+        Ok(Remembered::source(&RuleId::new("r-1"), &text))
+    }
+
+    fn run(words: &str) -> Run {
+        let argv: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        Run { program: argv[0].clone(), argv, folder: "/p".to_owned(), ..Run::default() }
+    }
+
+    fn unmodelled(words: &str) -> Effect {
+        Effect::Run(run(words))
+    }
+
+    /// What a command line would do, as far as it runs something.
+    fn runs_of(line: &str) -> Vec<Effect> {
+        let (place, facts) = (place(), Facts::default());
+        let foreseen = shell::foresee(line, Scene { place: &place, facts: &facts, models: Models::built_in() });
+        let runs = foreseen.effects.into_iter().filter(|effect| matches!(effect, Effect::Run(_)));
+        // What an allow rests on is another matter.
+        runs.map(|effect| match effect {
+            Effect::Run(run) => Effect::Run(Run { rests_on: Vec::new(), ..run }),
+            other => other,
+        })
+        .collect()
+    }
+
+    /// What is agreed to, what the rule covers besides, and what it does not.
+    #[test]
+    fn how_far_a_remembered_yes_reaches() {
+        let tool = |args: Value| Effect::Tool { tool: "pay".to_owned(), server: None, args };
+        let connect = |port: u16, method: Option<&str>| {
+            let method = method.map(str::to_owned);
+            Effect::Connect(Connect { host: "a.example".to_owned(), port, method, ..Connect::default() })
+        };
+        let cases = [
+            (
+                Effect::write("/p/a[1].txt"),
+                vec![],
+                vec![Effect::write("/p/a1.txt"), Effect::delete("/p/a[1].txt", false)],
+            ),
+            (Effect::read("/p/{root}"), vec![], vec![Effect::read("/p/p"), Effect::read("/p")]),
+            (Effect::list("/srv"), vec![Effect::read("/srv")], vec![Effect::read("/srv/a")]),
+            (connect(443, None), vec![connect(443, Some("GET"))], vec![connect(80, None), connect(443, Some("POST"))]),
+            (connect(443, Some("POST")), vec![], vec![connect(443, None)]),
+            (
+                tool(json!({ "sum": 5, "to": ["dana"], "how": { "fast": true } })),
+                vec![],
+                vec![
+                    tool(json!({ "sum": 6, "to": ["dana"], "how": { "fast": true } })),
+                    tool(json!({ "sum": 5, "to": ["dana"], "how": { "fast": true }, "twice": true })),
+                    tool(json!({ "sum": 5, "to": ["dana"] })),
+                ],
+            ),
+            (
+                unmodelled("frob deploy --to prod"),
+                vec![unmodelled("frob deploy --to test"), unmodelled("frob deploy")],
+                vec![unmodelled("frob remove"), unmodelled("other deploy")],
+            ),
+            (
+                unmodelled("frob -x ./a"),
+                vec![unmodelled("frob -x ./a b")],
+                vec![unmodelled("frob -y"), unmodelled("frob")],
+            ),
+            (unmodelled("./go.sh"), vec![unmodelled("./go.sh a")], vec![unmodelled("go.sh")]),
+        ];
+        for (agreed, covered, not) in cases {
+            let rule = remembered(std::slice::from_ref(&agreed), &[]).unwrap();
+            let verdict =
+                |effect: &Effect| judged(std::slice::from_ref(&rule), std::slice::from_ref(effect), &[]).verdict;
+            for effect in std::iter::once(&agreed).chain(&covered) {
+                assert_eq!(verdict(effect), Verdict::Allow, "{effect:?}\n{}", rule.text);
+            }
+            for effect in &not {
+                assert_ne!(verdict(effect), Verdict::Allow, "{effect:?}\n{}", rule.text);
+            }
+        }
+    }
+
+    /// Of what runs code, only that code; by its name alone a program that runs any is never let through.
+    #[test]
+    fn code_is_remembered_as_the_code_it_is() {
+        for (agreed, covered, not) in [
+            ("sh go.sh a", "sh go.sh b", "sh other.sh"),
+            ("make", "make", "make install"),
+            ("make test", "make test", "make"),
+            ("cargo test", "cargo test", "cargo run"),
+        ] {
+            let rule = remembered(&runs_of(agreed), &[]).expect(agreed);
+            let verdict = |line: &str| judged(std::slice::from_ref(&rule), &runs_of(line), &[]).verdict;
+            assert_eq!([agreed, covered].map(verdict), [Verdict::Allow; 2], "{agreed}: {}", rule.text);
+            assert_eq!(verdict(not), Verdict::Ask, "{not}: {}", rule.text);
+        }
+        for line in
+            ["node -e 'a()'", "python3 -c 'a()'", "perl -e 'a()'", "ruby -e 'a()'", "awk 'BEGIN { system(\"a\") }'"]
+        {
+            let Ok(rule) = remembered(&runs_of(line), &[]) else { continue };
+            let other = line.replace("a()", "b()").replace("\"a\"", "\"b\"");
+            assert_ne!(
+                judged(std::slice::from_ref(&rule), &runs_of(&other), &[]).verdict,
+                Verdict::Allow,
+                "{}",
+                rule.text
+            );
+        }
+    }
+
+    /// Folder, environment and files of the call are part of the yes; where they are others, the trace says which.
+    #[test]
+    fn what_a_remembered_yes_holds_for() {
+        let set = |pairs: &[&str], folder: &str| {
+            let env = pairs.iter().map(|pair| (*pair).to_owned()).collect();
+            vec![Effect::Run(Run { env, folder: folder.to_owned(), ..run("frob deploy") })]
+        };
+        let files = [("/p/bin/frob", "sha256:00"), ("/opt/frob.conf", "none")];
+        let rule = remembered(&set(&["A=1"], "/p/sub"), &files).unwrap();
+        let why = |effects: &[Effect], files: &[(&str, &str)]| {
+            let decision = judged(std::slice::from_ref(&rule), effects, files);
+            let step = decision.trace.first().unwrap();
+            let why = step.silent.first().map_or_else(String::new, |silent| silent.why.clone());
+            assert_eq!(step.silent.is_empty(), decision.verdict == Verdict::Allow, "{why}");
+            assert!(decision.reason.contains(&why), "{}", decision.reason);
+            why
+        };
+        assert_eq!(why(&set(&["A=1"], "/p/sub"), &files), "");
+        assert_eq!(why(&set(&["A=1"], "/p"), &files), "it was given for the folder `sub`");
+        assert_eq!(why(&set(&["A=2"], "/p/sub"), &files), "it was given for another environment");
+        assert_eq!(why(&set(&[], "/p/sub"), &files), "it was given for another environment");
+        let changed = [("/p/bin/frob", "sha256:01"), files[1]];
+        assert_eq!(why(&set(&["A=1"], "/p/sub"), &changed), "`bin/frob` is not what it was when the yes was given");
+        let there = [files[0], ("/opt/frob.conf", "sha256:00")];
+        assert_eq!(why(&set(&["A=1"], "/p/sub"), &there), "`frob.conf` is not what it was when the yes was given");
+        assert_eq!(why(&set(&["A=1"], "/p/sub"), &files[..1]), "what `frob.conf` holds could not be found out");
+        let top = remembered(&[unmodelled("frob deploy")], &[]).unwrap();
+        let elsewhere = judged(&[top], &set(&[], "/q"), &[]);
+        assert_eq!(elsewhere.trace[0].silent[0].why, "it was given for another folder");
+        let questions = load(std::slice::from_ref(&rule)).unwrap().questions(&set(&[], "/p"), &Facts::default());
+        assert!(files.iter().all(|(path, _)| questions.contains(&Question::Digest { path: (*path).to_owned() })));
+    }
+
+    /// No rule of anybody is beaten by it, nor a policy that denies what no rule speaks of.
+    #[test]
+    fn a_remembered_yes_beats_nothing() {
+        let effects = [unmodelled("frob deploy")];
+        let rule = remembered(&effects, &[]).unwrap();
+        let verdict = |other: PolicySource| judged(&[other, rule.clone()], &effects, &[]).verdict;
+        let says = |decision: &str| {
+            format!(
+                "[[rule]]\nid = \"o\"\ndecision = \"{decision}\"\nreason = \"r\"\neffect = \"run\"\nprogram = \"frob\"\n"
+            )
+        };
+        for layer in [Layer::Managed, Layer::User, Layer::Project] {
+            assert_eq!(verdict(other(layer, &says("ask"))), Verdict::Ask, "{layer:?}");
+            assert_eq!(verdict(other(layer, &says("deny"))), Verdict::Deny, "{layer:?}");
+            assert_eq!(verdict(other(layer, "default = \"deny\"\n")), Verdict::Deny, "{layer:?}");
+        }
+        assert_eq!(verdict(other(Layer::Session, &says("deny"))), Verdict::Deny);
+        assert_eq!(verdict(other(Layer::Project, "")), Verdict::Allow);
+    }
+
+    /// Where no rule could have spared the question, it says why.
+    #[test]
+    fn what_can_not_be_remembered_says_why() {
+        let nothing = BTreeMap::new();
+        let asks = |step: TraceStep| {
+            let (verdict, code) = (Verdict::Ask, checkrein_contract::Code::AskRule);
+            rules(&Decision { verdict, code, reason: String::new(), trace: vec![step] }, &nothing).unwrap_err()
+        };
+        let step = |winner: Winner| TraceStep {
+            effect: None,
+            part: 0,
+            winner,
+            decision: Verdict::Ask,
+            also: Vec::new(),
+            silent: Vec::new(),
+        };
+        let origin =
+            checkrein_contract::RuleRef { layer: Layer::User, rule: "o".into(), file: "o.toml".into(), line: 3 };
+        let on = Question::Kind { path: "/p/a".to_owned() };
+        for (winner, expected) in [
+            (Winner::Rule(origin), "rule `o` (o.toml:3) wants a yes for each call"),
+            (Winner::NotUnderstood, "what it would do is not known before it runs"),
+            (Winner::RestsOn { on }, "what a rule about it rests on does not hold"),
+            (Winner::Hook { name: "h".to_owned() }, "`h` wants a yes for each call"),
+            (Winner::Unconfined, "it is not the rules that ask"),
+        ] {
+            assert_eq!(asks(step(winner)), expected);
+        }
+        let allowed = judged(&[], &[], &[]);
+        assert_eq!(rules(&allowed, &nothing).unwrap_err(), "nothing of it is asked about");
+        let unknown = BTreeMap::from([("/p/bin/a".to_owned(), None)]);
+        assert_eq!(rules(&allowed, &unknown).unwrap_err(), "what `a` holds could not be found out");
+        let pay = |args: Value| Effect::Tool { tool: "pay".to_owned(), server: None, args };
+        for effect in [
+            Effect::Run(Run { folder: String::new(), ..run("frob deploy") }),
+            Effect::Run(Run { argv: vec!["frob".to_owned(), "two words".to_owned()], ..run("frob") }),
+            Effect::Run(Run { modelled: true, deeds: vec![Deed::Code], ..run("frob a") }),
+            Effect::Delete { path: "/p/*".to_owned(), recursive: false, glob: true },
+            Effect::Connect(Connect::default()),
+            pay(json!({ "a": null })),
+            pay(json!({ "a.b": 1 })),
+            pay(json!({ "a?": 1 })),
+            pay(json!(1)),
+        ] {
+            let step = TraceStep { effect: Some(effect.clone()), ..step(Winner::Default) };
+            assert_eq!(asks(step), "no rule could tell this call from others that nobody has seen", "{effect:?}");
+        }
+    }
+
+    /// `while` stands in remembered yeses, in each of their rules, and nowhere else.
+    #[test]
+    fn a_remembered_yes_says_what_it_holds_for() {
+        let rule = |more: &str| format!("version = 1\n[[rule]]\nid = \"a\"\nreason = \"r\"\n{more}\n");
+        let wrong = |file: &str, more: &str| {
+            let text = rule(more);
+            let source = PolicySource { layer: Layer::Session, file: file.to_owned(), text, only_tightens: false };
+            load(&[source]).unwrap_err().message
+        };
+        let run = "decision = \"allow\"\neffect = \"run\"\nwords = [\"a\"]";
+        assert!(wrong("r-1", run).contains("says with `while` what it holds for"));
+        assert!(wrong("r-1", &format!("{run}\nwhile = {{}}")).contains("names its folder"));
+        assert!(wrong("r-1", &format!("{run}\nwhile = {{ foldr = 1 }}")).contains("foldr"));
+        let tool = "decision = \"allow\"\neffect = \"tool\"\ntool = \"a\"\nwhile = {}";
+        assert!(wrong("r-1", tool).contains("names its arguments"));
+        let only = "`while` is for a yes that a person gave in a session";
+        assert!(wrong("supplied.toml", &format!("{run}\nwhile = {{ folder = \"/p\" }}")).contains(only));
+        let deny = "decision = \"deny\"\neffect = \"read\"\npaths = [\"/a\"]\nwhile = {}";
+        assert!(wrong("r-1", deny).contains(only));
+    }
+}
