@@ -133,6 +133,9 @@ pub(crate) struct Run {
     /// A policy file, instead of the task's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// Send nothing: print what the first request holds, and what the session would cost at least, as expected and at most
+    #[arg(long)]
+    pub(crate) dry: bool,
     /// A limit, such as steps=10 (also calls, tokens, seconds, usd); may be given several times
     #[arg(long, value_name = "LIMIT=N")]
     pub(crate) budget: Vec<NewLimit>,

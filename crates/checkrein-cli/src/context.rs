@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anstream::AutoStream;
 use checkrein::contract::{Digest, Place};
 use checkrein::journal::EventStore;
-use checkrein::{Extensions, Harness, HarnessError, PolicyFiles, Prices, StateFolder};
+use checkrein::{Catalogue, Extensions, Harness, HarnessError, KeyCommands, PolicyFiles, StateFolder};
 use etcetera::BaseStrategy as _;
 
 /// The surroundings.
@@ -123,13 +123,13 @@ impl Context {
             store,
             home,
             policies: self.policies()?,
-            prices: Prices::read_from(self.config.as_deref())?,
+            models: Catalogue::read_from(self.config.as_deref())?,
             environment: env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
             person_home: self.person_home.clone(),
             folder: self.folder.clone(),
-            extensions: Extensions::default(),
+            extensions: Extensions { keys: KeyCommands::read_from(self.config.as_deref())?, ..Extensions::default() },
         })
     }
 

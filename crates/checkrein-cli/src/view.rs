@@ -7,6 +7,7 @@ mod json;
 mod live;
 mod page;
 mod phrases;
+mod projection;
 mod story;
 mod why;
 
@@ -16,5 +17,6 @@ pub(crate) use differences::{of_rule, print_differences, print_offer, recorded_c
 pub(crate) use json::JsonLines;
 pub(crate) use live::Live;
 pub(crate) use phrases::{arguments_in_lines, call_in_a_line, printable, time_of};
+pub(crate) use projection::projection;
 pub(crate) use story::story;
 pub(crate) use why::{by, of_call, trace, what, why};

@@ -24,6 +24,12 @@ pub fn estimate_message(message: &Message) -> u64 {
     }
 }
 
+/// Tokens of a reply: its text, and its calls as tool and arguments.
+pub fn estimate_reply<'a, A: AsRef<str>>(text: &str, calls: impl IntoIterator<Item = (&'a str, A)>) -> u64 {
+    let calls = calls.into_iter().map(|(tool, args)| estimate_text(tool) + estimate_text(args.as_ref()));
+    estimate_text(text).saturating_add(calls.sum())
+}
+
 /// Tokens of a tool's specification: what it costs in every request.
 pub fn estimate_spec(spec: &ToolSpec) -> u64 {
     estimate_text(&spec.name) + estimate_text(&spec.description) + estimate_text(&spec.parameters.to_string())

@@ -41,7 +41,7 @@ pub use code::Code;
 pub use compacted::Compacted;
 pub use decision::{Decision, Layer, RuleRef, Silent, TraceStep, Verdict, Winner};
 pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Own, Run, Tree};
-pub use estimate::{estimate_message, estimate_spec, estimate_text};
+pub use estimate::{estimate_message, estimate_reply, estimate_spec, estimate_text};
 pub use event::{
     Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Note, Presentation,
     ProposalKind, ProposedCall, SeenFile, SessionChange, TrimmedResult,

@@ -13,4 +13,4 @@ mod wires;
 
 pub use script::{Script, ScriptProvider};
 pub use serve::{Base, Exchange, Fault, Served, Server};
-pub use wires::{Patience, WireProvider, wire_kinds};
+pub use wires::{Patience, WireProvider, key_variable, wire_kinds};

@@ -38,6 +38,11 @@ pub fn wire_kinds() -> impl Iterator<Item = (&'static str, String)> {
     WIRES.iter().map(|wire| (wire.about().kind, wire.about().form()))
 }
 
+/// The variable that holds the key of a kind of model; `None` where there is no such kind.
+pub fn key_variable(kind: &str) -> Option<&'static str> {
+    WIRES.iter().map(|wire| wire.about()).find(|about| about.kind == kind).map(|about| about.key_variable)
+}
+
 /// What is known of a wire before anything is sent.
 struct About {
     /// As in `KIND:NAME`.

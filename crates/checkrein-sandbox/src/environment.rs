@@ -90,6 +90,14 @@ impl Environment {
         self
     }
 
+    /// Keeps these values out of texts as well; no call can name them.
+    #[must_use]
+    pub fn hiding(mut self, values: impl IntoIterator<Item = (String, String)>) -> Self {
+        let all = self.secrets.clone().into_iter().chain(values).filter(|(_, value)| value.len() >= SHORTEST);
+        self.redactor = Redactor::knowing(&all.collect());
+        self
+    }
+
     /// The names of the secrets that there are.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets.keys().map(String::as_str)
@@ -169,6 +177,17 @@ mod tests {
         assert_eq!(fill("$SHOP ${secret:").unwrap(), "$SHOP ${secret:");
         assert!(matches!(fill("${secret:NONE}"), Err(SandboxFailure::NoSecret { name, .. }) if name == "NONE"));
         assert!(fill("${secret:PIN}").is_err(), "it could not be kept out of what is printed");
+    }
+
+    #[test]
+    fn what_is_hidden_is_nobodys_to_name() {
+        let host = [("CHECKREIN_SECRET_SHOP".to_owned(), "hunter-2-hunter".to_owned())].to_vec();
+        let environment = Environment::from(host).hiding([("KEY".to_owned(), "k-4711-k-4711".to_owned())]);
+        let redactor = environment.redactor().unwrap();
+        let told = redactor.text("hunter-2-hunter and k-4711-k-4711");
+        assert!(!told.contains("hunter") && !told.contains("4711"), "{told}");
+        let mut added = [("A".to_owned(), "${secret:KEY}".to_owned())];
+        assert!(matches!(environment.fill(&mut added), Err(SandboxFailure::NoSecret { .. })));
     }
 
     #[test]

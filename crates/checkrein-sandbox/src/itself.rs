@@ -63,7 +63,7 @@ fn late() -> String {
     "it was not done in time".to_owned()
 }
 
-fn heard(child: &mut Child, input: Vec<u8>, until: Instant) -> Result<Vec<u8>, String> {
+pub(crate) fn heard(child: &mut Child, input: Vec<u8>, until: Instant) -> Result<Vec<u8>, String> {
     if let Some(mut stdin) = child.stdin.take() {
         // A process that does not read does not keep this one from stopping in time.
         drop(aside(move || _ = stdin.write_all(&input))?);

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod after;
+mod asked;
 mod capture;
 mod cgroup;
 mod confined;
@@ -26,6 +27,7 @@ mod unconfined;
 mod view;
 mod watch;
 
+pub use asked::ask_program;
 pub use capture::MAX_SPILL_BYTES;
 pub use confined::{Confined, Settings};
 pub use environment::Environment;

@@ -12,7 +12,7 @@ use checkrein::contract::{
 use checkrein::gate::{Approved, Failure, Rendered, RunContext, Tool, Typed};
 use checkrein::journal::{EventStore, MemoryStore};
 use checkrein::verify::{Anchors, verify};
-use checkrein::{Extensions, Front, Harness, PolicyFiles, Prices, RunOptions, StateFolder, Unobserved, task};
+use checkrein::{Catalogue, Extensions, Front, Harness, PolicyFiles, RunOptions, StateFolder, Unobserved, task};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use schemars::JsonSchema;
@@ -108,7 +108,7 @@ fn harness(folder: &TempDir, turns: u32, store: Option<Arc<dyn EventStore>>) -> 
         store: store.unwrap_or_else(|| checkrein::open_journal(&home).expect("a journal")),
         home,
         policies: PolicyFiles::default(),
-        prices: Prices::default(),
+        models: Catalogue::default(),
         environment: Vec::new(),
         person_home: folder.path().to_path_buf(),
         folder: folder.path().to_path_buf(),

@@ -9,8 +9,8 @@ use checkrein_journal::EventStore;
 use checkrein_policy::{Policy, Variables, floor};
 
 use crate::approvals::{self, Listed, Word};
+use crate::catalogue::Catalogue;
 use crate::policies::{PolicyFiles, check_tool_names};
-use crate::prices::Prices;
 use crate::setup::{Extensions, Front, Harness, RunOptions, open_journal};
 use crate::task::{Task, project_policy};
 use crate::{HarnessError, StateFolder, defaults, home};
@@ -29,7 +29,7 @@ pub struct HarnessBuilder {
     environment: Vec<(String, String)>,
     launcher: Option<PathBuf>,
     store: Option<Arc<dyn EventStore>>,
-    prices: Prices,
+    models: Catalogue,
     extensions: Extensions,
 }
 
@@ -49,7 +49,7 @@ impl Harness {
             environment: Vec::new(),
             launcher: None,
             store: None,
-            prices: Prices::default(),
+            models: Catalogue::shipped(),
             extensions: Extensions { shipped: Some(Vec::new()), ..Extensions::default() },
         }
     }
@@ -119,6 +119,13 @@ impl HarnessBuilder {
         self
     }
 
+    /// A program that prints the key of these models (`anthropic`, `openai`, `gemini`, `compatible:URL`), where the environment
+    /// says none.
+    pub fn key_command<'a>(mut self, models: &str, argv: impl IntoIterator<Item = &'a str>) -> Self {
+        self.extensions.keys = self.extensions.keys.with(models, argv.into_iter().map(str::to_owned).collect());
+        self
+    }
+
     /// A model of the host's own, instead of one that is named: a scripted one in tests.
     pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
         self.extensions.provider = Some(Arc::new(provider));
@@ -163,9 +170,9 @@ impl HarnessBuilder {
         self
     }
 
-    /// What models cost, where it is not known already.
-    pub fn prices(mut self, prices: Prices) -> Self {
-        self.prices = prices;
+    /// What is known of models: windows, longest replies, prices. Without it, what ships.
+    pub fn models(mut self, models: Catalogue) -> Self {
+        self.models = models;
         self
     }
 
@@ -190,7 +197,9 @@ impl HarnessBuilder {
         let person_home = self.home.clone().or_else(of_environment).unwrap_or_else(|| home.path().to_path_buf());
         let mut extensions = self.extensions;
         if let (None, Some(name)) = (&extensions.provider, &self.model) {
-            extensions.provider = Some(defaults::provider(name, &folder, &self.environment)?);
+            let key = extensions.keys.of(name, &folder, &self.environment)?;
+            let environment: Vec<_> = self.environment.iter().cloned().chain(key).collect();
+            extensions.provider = Some(defaults::provider(name, &folder, &environment)?);
         }
         let source =
             |text| PolicySource { layer: Layer::Managed, file: POLICY_FILE.to_owned(), text, only_tightens: false };
@@ -205,7 +214,7 @@ impl HarnessBuilder {
             environment: self.environment,
             person_home,
             folder,
-            prices: self.prices,
+            models: self.models,
             extensions,
         };
         harness.check()?;

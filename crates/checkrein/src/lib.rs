@@ -78,6 +78,7 @@
 
 pub mod approvals;
 mod builder;
+mod catalogue;
 mod check;
 mod clock;
 mod composition;
@@ -87,13 +88,14 @@ mod error;
 mod home;
 pub mod hook;
 pub mod import;
+mod keys;
 mod log;
 mod machine;
 mod observer;
 pub mod past;
 mod policies;
 mod policy_folder;
-mod prices;
+mod projection;
 pub mod prune;
 mod replace;
 pub mod replay;
@@ -103,10 +105,12 @@ pub mod serve;
 mod setup;
 pub mod task;
 mod trust;
+pub mod usage;
 pub mod verify;
 mod workspace;
 
 pub use builder::HarnessBuilder;
+pub use catalogue::{Catalogue, Known};
 pub use check::{CheckedCall, check_call, policy_for, shipped_tools};
 pub use checkrein_contract as contract;
 pub use checkrein_gate as gate;
@@ -122,11 +126,12 @@ pub use composition::{Counts, Difference};
 pub use driver::Session;
 pub use error::HarnessError;
 pub use home::{FolderSpill, StateFolder};
+pub use keys::KeyCommands;
 pub use machine::{Held, Machine, Programs};
 pub use observer::{Asker, Observer, Unobserved};
 pub use policies::PolicyFiles;
 pub use policy_folder::{PolicyFolder, models};
-pub use prices::Prices;
+pub use projection::{Basis, Projected, Projection};
 pub use replace::replace_file;
 pub use setup::{
     Extensions, Fork, ForkOptions, ForkedWorkspace, Front, Harness, ResumeOptions, RunOptions, Touch, open_journal,

@@ -1,6 +1,7 @@
 //! From a task to a session that can be driven, and from a journal back to one.
 
 mod fork;
+mod prepare;
 mod resume;
 
 use std::path::{Path, PathBuf};
@@ -8,33 +9,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_contract::{
-    Budget, ContextPolicy, Layer, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
+    Budget, ContextPolicy, OnAsk, Place, PolicySource, Provider, SECRET_VARIABLE, SessionId, SessionOpened,
     secrets_named,
 };
-use checkrein_gate::{AnyTool, Clock, DETECTORS, Gate, Guard, Hook, Redactor, Registry, Sandbox};
+use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Redactor, Registry, Sandbox};
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
 use checkrein_sandbox::{Confined, Environment, Settings};
 use tokio_util::sync::CancellationToken;
 
+use crate::catalogue::Catalogue;
 use crate::defaults;
 use crate::driver::Session;
 use crate::home::{FolderSpill, StateFolder};
+use crate::keys::KeyCommands;
 use crate::log::SessionLog;
 use crate::machine::{Held, Machine, Programs, ThisMachine};
 use crate::observer::{Asker, Observer, Unobserved};
-use crate::policies::{PolicyFiles, check_tool_names};
+use crate::policies::PolicyFiles;
 use crate::policy_folder::models_of;
-use crate::prices::Prices;
 use crate::secrets::redactor_of;
 use crate::task::{Task, WorkspaceMode};
 use crate::{HarnessError, workspace};
 
 pub use fork::{Fork, ForkOptions, ForkedWorkspace, Touch};
+pub(crate) use prepare::Prepared;
 pub use resume::ResumeOptions;
 
-/// Ceiling of one reply, tokens. Room for a whole file in one `write`, small enough that a runaway reply ends.
-const MAX_OUTPUT_TOKENS: u32 = 8_192;
 /// Time between a copy and the session's beginning. Times of files lag behind the clock by up to a tick of the kernel (10 ms
 /// at most), and as much is allowed for when they are compared; without a pause all that was copied would look changed.
 const AFTER_COPY: Duration = Duration::from_millis(25);
@@ -56,8 +57,8 @@ pub struct Harness {
     pub person_home: PathBuf,
     /// The folder the person stands in.
     pub folder: PathBuf,
-    /// What models cost, as far as the person says.
-    pub prices: Prices,
+    /// What is known of models.
+    pub models: Catalogue,
     /// What a host adds of its own.
     pub extensions: Extensions,
 }
@@ -73,6 +74,8 @@ pub struct Extensions {
     pub hooks: Vec<Arc<dyn Hook>>,
     /// Guards, beside those that ship.
     pub guards: Vec<Arc<dyn Guard>>,
+    /// Programs that print the keys of models.
+    pub keys: KeyCommands,
     /// A model instead of the one that is named.
     pub provider: Option<Arc<dyn Provider>>,
     /// A machine instead of the one that this process runs on.
@@ -121,53 +124,11 @@ impl Harness {
     /// # Errors
     /// [`HarnessError`].
     pub fn begin(&self, task: &Task, options: &RunOptions, front: Front) -> Result<Session, HarnessError> {
-        says_something(task)?;
         let machine = self.machine();
         let session = machine.session_id();
         let (model, provider) = self.model(task, options)?;
-        let (registry, control) = (self.registry(task)?, self.control(task));
-        let sources = self.policies.with_task(&task_policy(task, options)?, control.len());
-        let place = self.place(task, &session)?;
-        let variables = self.variables(&session, control);
-        let policy = load_policy(&sources, &place, &task.identity, &variables)?;
-        fits(&policy, task, &registry)?;
-        let context = checkrein_context::policy(&task.context.0, &task.context.1)
-            .map_err(|error| HarnessError::Task(error.to_string()))?;
-        let unconfined_by = options.unconfined.then(|| "--unconfined".to_owned());
-        let (redactor, sandbox) = self.around(task, unconfined_by.is_some())?;
-        let price = task.price.or_else(|| self.prices.of(&model));
-        let opened = SessionOpened {
-            session: session.clone(),
-            harness: env!("CARGO_PKG_VERSION").to_owned(),
-            task: task.name.clone(),
-            parent: None,
-            forked: None,
-            folder: task.folder.as_ref().map(|folder| shown(folder)),
-            prompt: redactor.text(&task.prompt).into_owned(),
-            system: system(task),
-            tools: registry.specs(),
-            skills: task.skills.clone(),
-            model,
-            max_output: MAX_OUTPUT_TOKENS,
-            context: serde_json::json!({ "policy": task.context.0, "parameters": context.parameters() }),
-            instructions: task.instructions.clone(),
-            policy: sources,
-            policy_digest: policy.digest().clone(),
-            identity: task.identity.clone(),
-            budget: task.budget.clone(),
-            price,
-            on_ask: options.on_ask.or(task.on_ask).unwrap_or(OnAsk::Pause),
-            stop_on: task.stop_on.clone(),
-            verify: task.verify.clone(),
-            place,
-            confinement: sandbox.enforcement().words,
-            confined: sandbox.enforcement().confines,
-            unconfined_by,
-            confinement_required: task.confinement_required,
-            detectors: DETECTORS.to_owned(),
-            variables,
-        };
-        money_can_be_held(&opened, &opened.budget)?;
+        let Prepared { opened, registry, policy, context, redactor, sandbox } =
+            self.prepare(task, options, &session, model)?;
         let taken = machine.take(&self.home, &session)?;
         machine.tidy(&self.home);
         self.make_workspace(task, &session)?;
@@ -214,7 +175,7 @@ impl Harness {
     }
 
     /// The model that a person, the task or the host names, as sessions record it.
-    fn model(&self, task: &Task, options: &RunOptions) -> Result<(String, Arc<dyn Provider>), HarnessError> {
+    pub(crate) fn model_named(&self, task: &Task, options: &RunOptions) -> Result<String, HarnessError> {
         let custom = self.extensions.provider.as_ref().map(|provider| provider.model().to_owned());
         let model = custom.or_else(|| options.model.clone()).or_else(|| task.model.clone()).ok_or_else(|| {
             HarnessError::Task(
@@ -222,9 +183,12 @@ impl Harness {
                     .to_owned(),
             )
         })?;
-        let typed = options.model.is_some();
-        let folder = task.folder.as_deref().filter(|_| !typed).unwrap_or(&self.folder);
-        let model = absolute_script(&model, typed.then_some(self.folder.as_path()));
+        Ok(absolute_script(&model, options.model.is_some().then_some(self.folder.as_path())))
+    }
+
+    fn model(&self, task: &Task, options: &RunOptions) -> Result<(String, Arc<dyn Provider>), HarnessError> {
+        let model = self.model_named(task, options)?;
+        let folder = task.folder.as_deref().filter(|_| options.model.is_none()).unwrap_or(&self.folder);
         let provider = self.provider(&model, folder)?;
         Ok((model, provider))
     }
@@ -241,13 +205,18 @@ impl Harness {
     fn provider(&self, model: &str, folder: &Path) -> Result<Arc<dyn Provider>, HarnessError> {
         match &self.extensions.provider {
             Some(provider) => Ok(Arc::clone(provider)),
-            None => defaults::provider(model, folder, &self.environment),
+            None => {
+                let key = self.extensions.keys.of(model, &self.folder, &self.environment)?;
+                let environment: Vec<_> = self.environment.iter().cloned().chain(key).collect();
+                defaults::provider(model, folder, &environment)
+            }
         }
     }
 
     /// What programs find in their environment. Every secret that the task names has to be there.
     fn environment(&self, task: &Task) -> Result<Environment, HarnessError> {
-        let environment = Environment::from(self.environment.clone()).with(&task.env);
+        let environment =
+            Environment::from(self.environment.clone()).hiding(self.extensions.keys.printed()).with(&task.env);
         let of_tools = task.manifests.iter().flat_map(|manifest| manifest.env.values());
         let named = of_tools.flat_map(|value| secrets_named(value)).chain(task.secrets.iter().cloned());
         for name in named {
@@ -375,25 +344,6 @@ pub(crate) fn session_of(parts: Parts) -> Session {
     }
 }
 
-fn says_something(task: &Task) -> Result<(), HarnessError> {
-    let empty = || HarnessError::Task("the task is empty: say what to do, or name a task folder".to_owned());
-    if task.prompt.trim().is_empty() { Err(empty()) } else { Ok(()) }
-}
-
-/// Whether a policy can be meant for this task: its rules name tools that there are, and whoever may not say yes is known
-/// before anybody is asked.
-fn fits(policy: &Policy, task: &Task, registry: &Registry) -> Result<(), HarnessError> {
-    let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
-    known.extend(task.manifests.iter().flat_map(|manifest| manifest.acts_as()));
-    check_tool_names(policy, Layer::Project, &known)?;
-    if policy.wants_four_eyes() && task.identity.get("person").is_none() {
-        let message =
-            "the policy wants four eyes, so it has to know for whom the session acts: give `--as person=NAME`";
-        return Err(HarnessError::Task(message.to_owned()));
-    }
-    Ok(())
-}
-
 /// The host-only tool that runs checks.
 pub(crate) fn checker() -> String {
     checkrein_tools::verify(checkrein_policy::Models::built_in()).definition().name.clone()
@@ -409,17 +359,6 @@ pub(crate) fn context_of(opened: &SessionOpened) -> Result<Box<dyn ContextPolicy
     let name = opened.context.get("policy").and_then(|name| name.as_str()).unwrap_or_default();
     let numbers = opened.context.get("parameters").cloned().unwrap_or_default();
     checkrein_context::policy(name, &numbers).map_err(|error| HarnessError::Task(error.to_string()))
-}
-
-/// The task's policy, or the one that a person named instead.
-fn task_policy(task: &Task, options: &RunOptions) -> Result<Vec<PolicySource>, HarnessError> {
-    let Some(path) = &options.policy else { return Ok(task.policy.clone()) };
-    Ok(vec![PolicySource {
-        layer: Layer::Project,
-        file: path.display().to_string(),
-        text: crate::task::read(path)?,
-        only_tightens: false,
-    }])
 }
 
 /// Loads recorded or collected policy files for one session.
@@ -441,7 +380,7 @@ fn money_can_be_held(opened: &SessionOpened, budget: &Budget) -> Result<(), Harn
     match (budget.usd, opened.price()) {
         (Some(_), None) => Err(HarnessError::Task(format!(
             "the budget has a limit in dollars, and nobody knows what `{}` costs: name it in `[price]` of task.toml or in \
-             your prices.toml (input and output, US dollars per million tokens), or leave `usd` out",
+             your models.toml (input and output, US dollars per million tokens), or leave `usd` out",
             opened.model
         ))),
         _ => Ok(()),

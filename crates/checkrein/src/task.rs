@@ -10,8 +10,8 @@ use checkrein_contract::{Budget, Check, Identity, OnAsk, PolicySource, Price, Sk
 use checkrein_policy::Manifest;
 use serde_json::Value;
 
+pub(crate) use load::{by_window, project_policy, read, unreadable};
 pub use load::{find_folder, from_folder, from_words};
-pub(crate) use load::{project_policy, read, unreadable};
 
 /// A task, read and checked, before anything of it runs.
 #[derive(Clone, Debug)]

@@ -10,6 +10,10 @@ const MANIFEST: &str = "examples/embed/Cargo.toml";
 pub(super) fn run(workspace: &Workspace) -> Result<(), String> {
     let target = cargo::metadata(workspace)?.target_directory;
     cargo::run(workspace, &["fmt", "--manifest-path", MANIFEST, "--check"])?;
+    let fresh = ["metadata", "--format-version", "1", "--locked", "--manifest-path", MANIFEST];
+    cargo::capture(workspace, &fresh).map_err(|error| {
+        format!("{error}; where our crates need others now, `cargo metadata --manifest-path {MANIFEST}` writes its lock file anew")
+    })?;
     let shared = ["--manifest-path", MANIFEST, "--locked", "--target-dir", target.as_str()];
     cargo::run(workspace, &[&["test"], &shared[..]].concat())?;
     cargo::run(workspace, &[&["clippy", "--all-targets"], &shared[..], &["--", "-D", "warnings"]].concat())

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use checkrein::contract::{CallId, Event, OnAsk, Outcome, Settlement};
+use checkrein::usage::counted;
 use checkrein::{Asker, Front, HarnessError, ResumeOptions, RunOptions, Session, task};
 
 use super::usage;
 use crate::arguments::{Resume, Run};
 use crate::context::Context;
-use crate::view::{JsonLines, Live, TerminalAsker, closing};
+use crate::view::{JsonLines, Live, TerminalAsker, closing, projection};
 
 pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError> {
     let harness = context.harness()?;
@@ -44,6 +45,15 @@ pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError
         on_ask,
         unconfined: arguments.unconfined,
     };
+    if arguments.dry {
+        let projected = harness.project(&task, &options)?;
+        if arguments.json {
+            JsonLines::new(context.out()).projection(&projected);
+        } else {
+            projection(&mut *context.out(), &projected);
+        }
+        return Ok(0);
+    }
     let session = harness.begin(&task, &options, front(context, arguments.json, &[]))?;
     finish(session, context, arguments.json)
 }
@@ -93,7 +103,9 @@ fn finish(mut session: Session, context: &Context, json: bool) -> Result<u8, Har
     if json {
         JsonLines::new(out).outcome(&outcome, session.state().seq() + 1);
     } else {
-        closing(&mut *out, &outcome, session.state(), started.elapsed(), &context.program);
+        let took = started.elapsed();
+        let counted = counted(&context.store()?.read(&outcome.session, 1)?);
+        closing(&mut *out, &outcome, session.state(), counted, took, &context.program);
     }
     Ok(outcome.status.exit_code())
 }

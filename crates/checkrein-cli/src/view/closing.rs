@@ -6,11 +6,19 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use checkrein::contract::{Outcome, Settlement, Status};
 use checkrein::session::State;
+use checkrein::usage::Counted;
 
-use super::phrases::{grouped, printable};
+use super::phrases::{compared, grouped, printable};
 
 /// Prints the table.
-pub(crate) fn closing(out: &mut dyn Write, outcome: &Outcome, state: &State, took: Duration, program: &str) {
+pub(crate) fn closing(
+    out: &mut dyn Write,
+    outcome: &Outcome,
+    state: &State,
+    counted: Option<Counted>,
+    took: Duration,
+    program: &str,
+) {
     let bold = Style::new().bold();
     let colour = match outcome.status {
         Status::Completed => AnsiColor::Green,
@@ -28,6 +36,9 @@ pub(crate) fn closing(out: &mut dyn Write, outcome: &Outcome, state: &State, too
         "tokens",
         format!("{} in, {} out{estimated}", grouped(outcome.usage.input), grouped(outcome.usage.output)),
     ));
+    if let Some(counted) = counted {
+        rows.push(("counted", compared(&counted)));
+    }
     if outcome.cost.unpriced {
         rows.push(("cost", format!("{} (no price is known for {})", outcome.cost, printable(&state.opened().model))));
     } else if !outcome.cost.is_nothing() {

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use checkrein::Observer;
 use checkrein::contract::{EVENT_VERSION, Event, Outcome};
+use checkrein::{Observer, Projection};
 use serde_json::{Value, json};
 
 /// The kinds of events that the documented lines show. The journal holds a few more, for its own proofs.
@@ -24,6 +24,15 @@ impl JsonLines {
     pub(crate) fn outcome(&mut self, outcome: &Outcome, seq: u64) {
         let mut line = json!({ "v": EVENT_VERSION, "seq": seq, "type": "outcome", "by": "code" });
         if let (Some(line), Ok(Value::Object(fields))) = (line.as_object_mut(), serde_json::to_value(outcome)) {
+            line.extend(fields);
+        }
+        self.line(&line);
+    }
+
+    /// What a session would cost.
+    pub(crate) fn projection(&mut self, projection: &Projection) {
+        let mut line = json!({ "v": EVENT_VERSION, "type": "projection", "by": "code" });
+        if let (Some(line), Ok(Value::Object(fields))) = (line.as_object_mut(), serde_json::to_value(projection)) {
             line.extend(fields);
         }
         self.line(&line);

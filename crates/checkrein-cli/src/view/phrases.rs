@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use checkrein::contract::{Compacted, steers};
+use checkrein::usage::Counted;
 use serde_json::Value;
 
 /// Longest text of a call in one line, characters.
@@ -84,6 +85,29 @@ pub(super) fn message_of(text: &str) -> String {
     let value: Option<Value> = serde_json::from_str(text).ok();
     let message = value.as_ref().and_then(|value| value.get("message")).and_then(Value::as_str);
     message.unwrap_or(text).to_owned()
+}
+
+/// What a provider counted, beside the harness's own estimate of the same exchanges.
+pub(super) fn compared(counted: &Counted) -> String {
+    let (reported, estimated) = (counted.reported, counted.estimated);
+    let off = |estimated: u64, reported: u64| match reported {
+        0 => String::new(),
+        _ => {
+            let parts = (i128::from(estimated) - i128::from(reported)) * 1_000 / i128::from(reported);
+            let (sign, parts) = (if parts < 0 { '-' } else { '+' }, parts.unsigned_abs());
+            format!(" ({sign}{}.{} %)", parts / 10, parts % 10)
+        }
+    };
+    let cached = if reported.cached > 0 { format!(" ({} cached)", grouped(reported.cached)) } else { String::new() };
+    format!(
+        "{} in{cached}, {} out; estimated: {} in{}, {} out{}",
+        grouped(reported.input),
+        grouped(reported.output),
+        grouped(estimated.input),
+        off(estimated.input, reported.input),
+        grouped(estimated.output),
+        off(estimated.output, reported.output),
+    )
 }
 
 /// A number with its thousands set off.

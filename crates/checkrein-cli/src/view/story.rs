@@ -10,10 +10,11 @@ use checkrein::contract::{
     ProposedCall, SessionChange, SessionId, SessionOpened, Status, Stop, Verdict,
 };
 use checkrein::session::State;
+use checkrein::usage::counted;
 use serde_json::Value;
 
 use super::page::{BOLD, DIM, GREEN, LABEL, Page, RED, Row, Text, YELLOW, since};
-use super::phrases::{arguments_in_lines, call_in_a_line, grouped, message_of, printable, put_away, time_of};
+use super::phrases::{arguments_in_lines, call_in_a_line, compared, grouped, message_of, printable, put_away, time_of};
 use super::why::{reason, verdict_style};
 
 /// How much of what is behind a failure is shown, characters.
@@ -44,7 +45,7 @@ fn tell(page: &mut Page<'_>, events: &[Event], read: Read<'_>) {
     rest.iter().for_each(|event| teller.event(event));
     teller.flush();
     if let Some(state) = state {
-        used(page, &state);
+        used(page, &state, events);
     }
 }
 
@@ -80,7 +81,7 @@ fn head(page: &mut Page<'_>, opened: &SessionOpened, began: u64, events: &[Event
     }
 }
 
-fn used(page: &mut Page<'_>, state: &State) {
+fn used(page: &mut Page<'_>, state: &State, events: &[Event]) {
     let spend = state.spend();
     if spend.steps == 0 {
         return;
@@ -96,6 +97,9 @@ fn used(page: &mut Page<'_>, state: &State) {
         text.push_str(&format!(", {}", spend.cost));
     }
     page.row(&Row::prose("used", DIM, text));
+    if let Some(counted) = counted(events) {
+        page.row(&Row::prose("counted", DIM, compared(&counted)));
+    }
 }
 
 fn status_style(status: Status) -> anstyle::Style {

@@ -53,10 +53,10 @@ fn money_needs_a_price() {
         "{}",
         negative.err
     );
-    desk.write("home/.config/checkrein/prices.toml", "version = 1\n[prices]\n\"script:x\" = { input = 1 }\n");
+    desk.write("home/.config/checkrein/models.toml", "version = 1\n[models.\"script:x\"]\nprice = { input = 1 }\n");
     let broken = desk.run(["run".as_ref(), task.as_os_str()]);
     assert_eq!(broken.code, 2, "{}", broken.out);
-    assert!(broken.err.contains("prices.toml:3"), "{}", broken.err);
+    assert!(broken.err.contains("models.toml:3"), "{}", broken.err);
 }
 
 /// Shows R150: a person raises the limit that ended a session, the session goes on, and the journal says who did; too
@@ -80,4 +80,78 @@ fn a_spent_budget_is_raised_by_a_person() {
     assert_snapshot!(desk.steady(&format!("{}{}{}", spent.out, without.err, small.err)));
     let verified = desk.run(["journal", "verify"]);
     assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
+}
+
+const COUNTED: &str = r#"
+version = 1
+[[step]]
+calls = [{ tool = "glob", args = { pattern = "*" } }]
+usage = { input = 1000, output = 20 }
+[[step]]
+text = "That is all I know."
+usage = { input = 1100, output = 8 }
+"#;
+
+/// Shows R203: what a task would cost is said before anything is sent, from what the first request holds and what the budget
+/// allows; nothing is called, and no session comes of it. A price that nobody knows is unknown.
+#[test]
+fn a_dry_run_sends_nothing() {
+    let desk = Desk::new();
+    let more = "tools = [\"glob\"]\nmodel = \"anthropic:claude-haiku-4-5\"\n[budget]\nsteps = 12\nusd = 0.5\n";
+    desk.write(
+        "priced/task.toml",
+        &format!("version = 1\nprompt = \"Look around.\"\npolicy = \"policy.toml\"\n{more}"),
+    );
+    desk.write("priced/policy.toml", READ_ALL);
+    let priced = desk.run(["run", "--dry", "priced"]);
+    assert_eq!(priced.code, 0, "no key is needed: {}{}", priced.out, priced.err);
+    let unknown = desk.run(["run", "--dry", "--model", "openai:some-model", "--budget", "tokens=600", "What is here?"]);
+    assert_eq!(unknown.code, 0, "{}", unknown.err);
+    let task = desk.task(COUNTED, READ_ALL, "tools = [\"glob\"]\n");
+    let run = desk.run(["run".as_ref(), task.as_os_str()]);
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    let again = desk.run(["run".as_ref(), "--dry".as_ref(), task.as_os_str()]);
+    assert_snapshot!(desk.steady(&format!("{}\n{}\n{}", priced.out, unknown.out, again.out)));
+    assert_eq!(desk.json(["sessions"]).lines.len(), 1, "the one that was run");
+    let lines = desk.json(["run", "--dry", "priced"]);
+    let line = lines.lines.last().unwrap();
+    assert_eq!((line["type"].as_str(), line["no_room"].is_null()), (Some("projection"), true));
+    let cost = |row: &str| line[row]["cost"]["nano_usd"].as_u64().unwrap();
+    assert!(cost("low") <= cost("expected") && cost("expected") <= cost("ceiling"), "{line}");
+    assert_eq!(cost("ceiling"), 500_000_000, "no more than the limit of money");
+    let broken = desk.run(["run", "--dry", "--policy", "priced/task.toml", "priced"]);
+    assert_eq!(broken.code, 2, "what would keep it from beginning is found: {}", broken.out);
+}
+
+/// What a provider counted is set beside the harness's own estimate, when a session ends and when it is shown.
+#[test]
+fn what_was_counted_is_set_beside_the_estimate() {
+    let desk = Desk::new();
+    let task = desk.task(COUNTED, READ_ALL, "tools = [\"glob\"]\n");
+    let run = desk.run(["run".as_ref(), task.as_os_str()]);
+    let line = |text: &str| text.lines().find(|line| line.contains("counted")).unwrap_or_default().to_owned();
+    let session = desk.json(["sessions"]).lines[0]["session"].as_str().unwrap().to_owned();
+    let shown = desk.run(["show", &session]);
+    assert_snapshot!(format!("{}\n{}", line(&run.out), line(&shown.out)));
+    let plain = desk.task(LOOKS, READ_ALL, "tools = [\"glob\"]\n[budget]\nsteps = 1\n");
+    let run = desk.run(["run".as_ref(), plain.as_os_str()]);
+    assert_eq!(line(&run.out), "", "nobody counted: {}", run.out);
+}
+
+/// A context policy that is told no number takes the model's window; where nobody knows that, it is a mistake.
+#[test]
+fn the_window_of_a_model_is_known_or_named() {
+    let desk = Desk::new();
+    let task = desk.task(COUNTED, READ_ALL, "tools = [\"glob\"]\n[context]\npolicy = \"compact\"\n");
+    let unknown = desk.run(["run".as_ref(), task.as_os_str()]);
+    assert_eq!(unknown.code, 2, "{}", unknown.out);
+    assert!(unknown.err.contains("the window of `script:script.toml` is not known"), "{}", unknown.err);
+    let table = "version = 1\n[models.\"script:script.toml\"]\nwindow = 20000\nmax_output = 500\n";
+    desk.write("home/.config/checkrein/models.toml", table);
+    let lines = desk.json(["run".as_ref(), task.as_os_str()]);
+    assert_eq!(lines.status(), "completed", "{}", lines.outcome());
+    let opened = &lines.of("session")[0];
+    assert_eq!(opened["max_output"], 500);
+    let room = opened["context"]["parameters"]["tokens"].as_u64().unwrap();
+    assert!(room > 12_000 && room < 13_334, "two thirds of 20000 without the frame: {room}");
 }

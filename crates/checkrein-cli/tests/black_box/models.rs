@@ -92,6 +92,36 @@ fn a_session_over_a_wire_and_two_processes() {
     }
 }
 
+/// A key that a program of the person's own prints reaches the server, and no file; a program that brings none is named, and a
+/// task can name none.
+#[test]
+fn a_key_comes_from_a_program() {
+    let desk = Desk::new();
+    task(&desk);
+    desk.write("home/key", KEY);
+    let file = "home/.config/checkrein/keys.toml";
+    let said = json!({ "type": "text", "text": format!("The key is {KEY}.") });
+    let server = Server::new(move |_| Answer::stream(&anthropic(std::slice::from_ref(&said), "end_turn")));
+    let argv = json!(["/bin/cat", desk.path("home/key")]);
+    desk.write(file, &format!("version = 1\n[keys]\nanthropic = {argv}\n"));
+    let done = Lines::of_command(desk.command(["run", "task"]).env("ANTHROPIC_BASE_URL", &server.address));
+    assert_eq!(done.status(), "completed", "{}{}", done.outcome(), done.ended.err);
+    assert_eq!(server.requests.recv().unwrap().header("x-api-key"), Some(KEY));
+    let journal = desk.run(["export", &done.session()]).out;
+    assert!(!journal.contains(KEY) && !done.ended.out.contains(KEY), "a model that knows it is not repeated");
+    desk.write(file, "version = 1\n[keys]\nanthropic = [\"/bin/sh\", \"-c\", \"echo locked >&2; exit 1\"]\n");
+    let locked = desk.run(["run", "task"]);
+    assert_eq!(locked.code, 2, "{}", locked.out);
+    assert_eq!(
+        locked.err,
+        "error: model `anthropic:some-model`: its key command in keys.toml brought no key: `/bin/sh`: locked\n"
+    );
+    let own = std::fs::read_to_string(desk.path("task/task.toml")).unwrap();
+    desk.write("task/task.toml", &format!("{own}key_command = [\"/bin/cat\", \"/etc/hostname\"]\n"));
+    let named = desk.run(["run", "task"]);
+    assert!(named.code == 2 && named.err.contains("unknown field `key_command`"), "{}", named.err);
+}
+
 /// Without its key a model is not begun with, and the message says what to set.
 #[test]
 fn a_key_that_is_missing_is_named() {

@@ -1,7 +1,9 @@
 //! One request to the model: planned, recorded, sent; its reply recorded as a proposal. Where the conversation does not fit,
 //! its beginning is put away first, which may take a request of the harness's own.
 
-use checkrein_contract::{Actor, Body, Code, Delta, ModelReply, ProviderError, ProviderFault, Usage, estimate_text};
+use checkrein_contract::{
+    Actor, Body, Code, Delta, ModelReply, ProviderError, ProviderFault, Usage, estimate_reply, estimate_text,
+};
 use checkrein_gate::Recorder;
 use checkrein_session::{Came, Compaction, Plan, group_calls, proposal};
 
@@ -114,12 +116,7 @@ impl Session {
         }
         let usage = reply.usage.unwrap_or_else(|| Usage {
             input: plan.estimate,
-            output: estimate_text(&reply.text)
-                + reply
-                    .calls
-                    .iter()
-                    .map(|call| estimate_text(&call.tool) + estimate_text(&call.arguments))
-                    .sum::<u64>(),
+            output: estimate_reply(&reply.text, reply.calls.iter().map(|call| (&*call.tool, &*call.arguments))),
             estimated: true,
             ..Usage::default()
         });

@@ -138,7 +138,7 @@ impl Harness {
         if let Some(model) = &options.model {
             let model = absolute_script(model, Some(&self.folder));
             self.provider(&model, &self.folder)?;
-            change.price = self.prices.of(&model);
+            change.price = self.models.of(&model).price;
             change.changes.push(format!("the model is {model} instead of {}", opened.model));
             change.model = Some(model);
         }

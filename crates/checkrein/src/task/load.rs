@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::file::TaskFile;
 use super::{NamedTool, Task, WorkspaceMode};
 use crate::HarnessError;
-use crate::prices::sound;
+use crate::catalogue::sound;
 
 /// Variables that decide which programs run, or run something by themselves: what a rule says of a program would be said
 /// of another one.
@@ -385,12 +385,21 @@ impl Loader<'_> {
         let Some(Value::String(name)) = numbers.remove("policy") else {
             return Err(self.source.error(at, "`[context]` needs `policy`, the name of a context policy").into());
         };
-        let numbers = Value::Object(numbers);
-        if let Err(error) = checkrein_context::policy(&name, &numbers) {
+        let written = Value::Object(numbers.clone());
+        if by_window(&name, &written) {
+            // Any number will do here: how many it is follows from the model.
+            numbers.insert("tokens".to_owned(), Value::from(u32::MAX));
+        }
+        if let Err(error) = checkrein_context::policy(&name, &Value::Object(numbers)) {
             return Err(self.source.error(at, format!("`[context]`: {error}")).into());
         }
-        Ok((name, numbers))
+        Ok((name, written))
     }
+}
+
+/// Whether a context policy leaves its room to the model's window: `compact` without `tokens`.
+pub(crate) fn by_window(name: &str, numbers: &Value) -> bool {
+    name == "compact" && numbers.get("tokens").is_none()
 }
 
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> HarnessError {

@@ -7,7 +7,7 @@ use checkrein::approvals::Word;
 use checkrein::contract::{Body, Budget, Check, Code, Effect, ProviderFault, Status, Verdict};
 use checkrein::gate::AnyTool;
 use checkrein::gate::hooks::Quota;
-use checkrein::{Front, Harness, HarnessError, Prices, ResumeOptions, Task, tool};
+use checkrein::{Catalogue, Front, Harness, HarnessError, ResumeOptions, Task, tool};
 use checkrein_testkit::{Faults, Lab, Record, Scripted, assert_never_called};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -145,7 +145,7 @@ fn mistakes_are_found_before_the_first_session() {
         built(lab.harness().model("antropic:x")),
         built(lab.harness().model("anthropic:x").environment([("HOME".to_owned(), "/home/dev".to_owned())])),
         built(lab.harness().tool(refund(&done)).policy(identity)),
-        built(lab.harness().tool(refund(&done)).policy(POLICY).prices(Prices::default())),
+        built(lab.harness().tool(refund(&done)).policy(POLICY).models(Catalogue::default())),
     ];
     let told: Vec<String> = found.into_iter().map(|error| error.unwrap_or_else(|| "built".to_owned())).collect();
     insta::assert_snapshot!(told.join("\n"));

@@ -12,8 +12,8 @@ use checkrein::contract::{
 use checkrein::gate::{Approved, Concurrency, Failure, Rendered, RunContext, Tool, Typed};
 use checkrein::session::SUMMARISER;
 use checkrein::{
-    Extensions, Front, Harness, Observer, PolicyFiles, Prices, ResumeOptions, RunOptions, Session, StateFolder, Task,
-    Unobserved, task,
+    Catalogue, Extensions, Front, Harness, Observer, PolicyFiles, ResumeOptions, RunOptions, Session, StateFolder,
+    Task, Unobserved, task,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -250,7 +250,7 @@ impl Rig {
             home,
             store,
             policies: PolicyFiles::default(),
-            prices: Prices::default(),
+            models: Catalogue::default(),
             environment: std::env::vars().collect(),
             person_home: root.join("home"),
             folder: root.join("project"),

@@ -13,7 +13,7 @@ use checkrein::contract::{
 use checkrein::journal::{EventStore, export_lines, transcript_lines};
 use checkrein::session::State;
 use checkrein::{
-    Extensions, Front, Harness, HarnessError, PolicyFiles, Prices, ResumeOptions, RunOptions, Session, StateFolder,
+    Catalogue, Extensions, Front, Harness, HarnessError, PolicyFiles, ResumeOptions, RunOptions, Session, StateFolder,
     Task, Unobserved, task,
 };
 
@@ -283,7 +283,7 @@ fn harness(world: &Arc<World>) -> Harness {
         environment: Vec::new(),
         person_home: "/simulated/home".into(),
         folder: folder().to_path_buf(),
-        prices: Prices::default(),
+        models: Catalogue::default(),
         extensions,
     }
 }

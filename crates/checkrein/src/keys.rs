@@ -1,0 +1,199 @@
+//! Keys from a program of the person's own, such as a keyring: `keys.toml` in the configuration folder. A key is asked for when a
+//! model that needs it is opened, once a process; it is in no file of ours, and no program and no model sees it.
+//!
+//! No task and no project has a say in this: what they name would run as the person, outside of gate and sandbox.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use checkrein_providers::key_variable;
+use checkrein_sandbox::ask_program;
+use checkrein_toml::{FileError, Source, Spanned};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::HarnessError;
+use crate::task::read;
+
+/// The file in the configuration folder.
+const FILE: &str = "keys.toml";
+/// How long such a program may take. A person may have to unlock something.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Models of one's own server: each address has a key of its own.
+const IN_NAME: &str = "compatible:";
+
+/// Programs that print keys, and the keys that they printed.
+#[derive(Clone, Default)]
+pub struct KeyCommands {
+    commands: BTreeMap<String, Vec<String>>,
+    printed: Arc<Mutex<BTreeMap<String, String>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeysFile {
+    version: Spanned<u32>,
+    #[serde(default)]
+    keys: BTreeMap<Spanned<String>, Value>,
+}
+
+impl KeyCommands {
+    /// Reads the person's file, where there is one.
+    ///
+    /// # Errors
+    /// [`HarnessError::Unreadable`], or [`HarnessError::File`] with the line.
+    pub fn read_from(config: Option<&Path>) -> Result<Self, HarnessError> {
+        match config.map(|folder| folder.join(FILE)).filter(|path| path.exists()) {
+            Some(path) => Ok(Self::parse(&path.display().to_string(), &read(&path)?)?),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// With a program that prints the key of these models: `anthropic`, `openai`, `gemini` or `compatible:URL`.
+    #[must_use]
+    pub fn with(mut self, models: impl Into<String>, argv: Vec<String>) -> Self {
+        self.commands.insert(models.into(), argv);
+        self
+    }
+
+    fn parse(shown: &str, text: &str) -> Result<Self, FileError> {
+        let source = Source { file: shown, text };
+        let file: KeysFile = source.toml()?;
+        if *file.version.get_ref() != 1 {
+            let message = format!("version {} is not known here; this program reads version 1", file.version.get_ref());
+            return Err(source.error(file.version.span().start, message));
+        }
+        let mut commands = BTreeMap::new();
+        for (models, argv) in file.keys {
+            let (at, models) = (models.span().start, models.into_inner());
+            let vendor = key_variable(&models).is_some() && !IN_NAME.starts_with(&models);
+            let address =
+                models.strip_prefix(IN_NAME).is_some_and(|address| !address.is_empty() && !address.contains('#'));
+            if !vendor && !address {
+                let message = format!("`{models}` is none of `anthropic`, `openai`, `gemini` and `compatible:URL`");
+                return Err(source.error(at, message));
+            }
+            // A key that somebody wrote here in place of a program is not repeated.
+            let list = argv.as_array().filter(|list| !list.is_empty());
+            let words = list.and_then(|list| list.iter().map(|word| word.as_str().map(str::to_owned)).collect());
+            let none =
+                || source.error(at, "write the program that prints the key, and its arguments, as a list of texts");
+            commands.insert(models, words.ok_or_else(none)?);
+        }
+        Ok(Self { commands, ..Self::default() })
+    }
+
+    /// The key of this model as the variable that its wire reads, where a program prints it and nothing else says it.
+    pub(crate) fn of(
+        &self,
+        model: &str,
+        folder: &Path,
+        environment: &[(String, String)],
+    ) -> Result<Option<(String, String)>, HarnessError> {
+        let kind = model.split_once(':').map_or(model, |(kind, _)| kind);
+        // A key for one's own server goes to the address that the person wrote, and to no other.
+        let models =
+            if IN_NAME.starts_with(kind) { model.rsplit_once('#').map_or(model, |(address, _)| address) } else { kind };
+        let (Some(variable), Some(argv)) = (key_variable(kind), self.commands.get(models)) else { return Ok(None) };
+        if environment.iter().any(|(name, value)| name == variable && !value.trim().is_empty()) {
+            return Ok(None);
+        }
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = printed.get(models) {
+            return Ok(Some((variable.to_owned(), key.clone())));
+        }
+        let failed = |reason: &str| {
+            let reason = checkrein_gate::redact_text(reason).into_owned();
+            HarnessError::Task(format!("model `{model}`: its key command in {FILE} brought no key: {reason}"))
+        };
+        let said =
+            ask_program(argv, folder, environment, Instant::now() + PATIENCE).map_err(|reason| failed(&reason))?;
+        let key = String::from_utf8(said).map_err(|_| failed("what it printed is no text"))?;
+        let key = key.trim().to_owned();
+        if key.is_empty() || key.lines().count() > 1 {
+            return Err(failed("it has to print the key and nothing else"));
+        }
+        printed.insert(models.to_owned(), key.clone());
+        Ok(Some((variable.to_owned(), key)))
+    }
+
+    /// The keys that were printed: no text may hold them.
+    pub(crate) fn printed(&self) -> Vec<(String, String)> {
+        let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        printed.values().enumerate().map(|(n, key)| (format!("model-key-{}", n + 1), key.clone())).collect()
+    }
+}
+
+impl fmt::Debug for KeyCommands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the arguments either: somebody may have written a key there.
+        f.debug_set().entries(self.commands.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{FILE, KeyCommands};
+
+    fn says(text: &str) -> Vec<String> {
+        ["/bin/sh", "-c", text].map(str::to_owned).to_vec()
+    }
+
+    /// A key is asked for once, for its own models and for no others, and only where nothing else says it.
+    #[test]
+    fn a_key_goes_where_it_was_meant_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let once = says("mkdir asked && echo ' k-4711 '");
+        let keys =
+            KeyCommands::default().with("anthropic", once).with("compatible:http://127.0.0.1:1/v1", says("echo k-2"));
+        let of = |model: &str, environment: &[(String, String)]| keys.of(model, folder.path(), environment).unwrap();
+        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let set = [variable("ANTHROPIC_API_KEY", "own")];
+        assert_eq!(of("anthropic:m", &set), None);
+        let path = [variable("PATH", "/usr/bin:/bin")];
+        for _ in 0..2 {
+            assert_eq!(of("anthropic:m", &path), Some(variable("ANTHROPIC_API_KEY", "k-4711")));
+        }
+        assert_eq!(of("openai:m", &path), None);
+        assert_eq!(of("compatible:http://127.0.0.1:1/v1#m", &path), Some(variable("COMPATIBLE_API_KEY", "k-2")));
+        assert_eq!(of("compatible:http://127.0.0.1:1/v1/evil#m", &path), None);
+        assert_eq!(keys.printed().len(), 2);
+        assert!(!format!("{keys:?}").contains("k-4711"));
+    }
+
+    #[test]
+    fn what_is_no_key_is_an_error_that_holds_none() {
+        for (script, told) in [
+            ("echo sesame; echo locked >&2; exit 1", "locked"),
+            ("echo", "the key and nothing else"),
+            ("echo sesame; echo sesame", "the key and nothing else"),
+            ("printf '\\377'", "no text"),
+        ] {
+            let keys = KeyCommands::default().with("gemini", says(script));
+            let error = keys.of("gemini:m", Path::new("/"), &[]).unwrap_err().to_string();
+            assert!(error.contains(told) && error.contains(FILE) && !error.contains("sesame"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_broken_file_names_its_line() {
+        for (wrong, line) in [
+            ("version = 2\n", "1"),
+            ("version = 1\n[keys]\nantropic = [\"pass\"]\n", "3"),
+            ("version = 1\n[keys]\ncompatible = [\"pass\"]\n", "3"),
+            ("version = 1\n[keys]\n\"compatible:\" = [\"pass\"]\n", "3"),
+            ("version = 1\n[keys]\nopenai = []\n", "3"),
+            ("version = 1\n[keys]\nopenai = \"sk-1\"\n", "3"),
+        ] {
+            let error = KeyCommands::parse(FILE, wrong).unwrap_err().to_string();
+            assert!(error.contains(&format!("{FILE}:{line}")) && !error.contains("sk-1"), "{wrong}: {error}");
+        }
+        let good = "version = 1\n[keys]\nopenai = [\"pass\", \"openai\"]\n\"compatible:https://models.example/v1\" = [\"cat\", \"key\"]\n";
+        assert_eq!(KeyCommands::parse(FILE, good).unwrap().commands.len(), 2);
+    }
+}
