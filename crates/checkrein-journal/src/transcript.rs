@@ -4,15 +4,15 @@
 //! stable names to what must stay recognisable (approvals, folders). It is for comparing and for people, and proves nothing:
 //! only an export can be verified.
 
-use checkrein_contract::{Body, Event, Place, canonical_string};
+use checkrein_contract::{Body, Event, Place, SessionChange, canonical_string};
 use serde_json::{Map, Value};
 
 /// One canonical JSON line an event, without whatever differs between two runs of the same script.
 ///
-/// Left out: `at`, session ids, when an approval was asked for and expires, `duration_ms`, `binds`, `rests_on`, `key`, `value`. Renamed
+/// Left out: `at`, session ids, the time that a sub-session took and was given, when an approval was asked for and expires, `duration_ms`, `binds`, `rests_on`, `key`, `value`. Renamed
 /// wherever they occur in a text: approval ids (`approval-1` for the first one asked for), remembered yeses (`rule-1`), the workspace (`{root}`), the
 /// folder calls start from if it is another one (`{cwd}`), the task folder (`{folder}`), the home folder (`{home}`), each
-/// variable that is a path (`{NAME}`), session ids (`{session}`).
+/// variable that is a path (`{NAME}`), session ids (`{session}`; `{parent}`, and `{part 1}` for the first sub-session).
 pub fn transcript_lines(events: &[Event]) -> Vec<String> {
     let names = Names::of(events);
     events.iter().map(|event| line(event, &names)).collect()
@@ -28,6 +28,17 @@ fn line(event: &Event, names: &Names) -> String {
         fields.remove(*name);
     }
     fields.remove("at");
+    let time = match &event.body {
+        // What a sub-session was given depends on how much time was left.
+        Body::Session(opened) if opened.parent.is_some() => fields.get_mut("budget").map(|budget| (budget, "seconds")),
+        Body::Finished(_) => {
+            fields.get_mut("change").and_then(|change| change.get_mut("spend")).map(|s| (s, "driven_ms"))
+        }
+        _ => None,
+    };
+    if let Some((Value::Object(numbers), name)) = time {
+        numbers.remove(name);
+    }
     canonical_string(&names.rename(Value::Object(fields)))
 }
 
@@ -67,7 +78,7 @@ struct Names(Vec<(String, String)>);
 impl Names {
     fn of(events: &[Event]) -> Self {
         let mut names = Self(Vec::new());
-        let (mut approvals, mut rules) = (0_usize, 0_usize);
+        let (mut approvals, mut rules, mut parts) = (0_usize, 0_usize, 0_usize);
         for event in events {
             match &event.body {
                 Body::Session(opened) => {
@@ -78,6 +89,18 @@ impl Names {
                     names.add_place(&opened.place);
                     names.add_folder(opened.folder.as_deref().unwrap_or_default(), "folder");
                     names.add_variables(&opened.variables);
+                    if let Some(parent) = &opened.parent {
+                        names.add(parent.session.as_str(), "{parent}");
+                    }
+                }
+                Body::Finished(finished) => {
+                    if let Some(SessionChange::Delegated { session, .. }) = &finished.change {
+                        names.add_part(session.as_str(), &mut parts);
+                    }
+                }
+                Body::Stop(stop) => {
+                    let named = stop.reason.split("in its sub-session ").skip(1);
+                    named.filter_map(|rest| rest.split_once(':')).for_each(|(id, _)| names.add_part(id, &mut parts));
                 }
                 Body::Recomposed(change) => {
                     change.place.iter().for_each(|place| names.add_place(place));
@@ -130,6 +153,13 @@ impl Names {
         if !self.knows(id) {
             *count = count.saturating_add(1);
             self.add(id, &format!("{what}-{count}"));
+        }
+    }
+
+    fn add_part(&mut self, id: &str, count: &mut usize) {
+        if !self.knows(id) {
+            *count = count.saturating_add(1);
+            self.add(id, &format!("{{part {count}}}"));
         }
     }
 

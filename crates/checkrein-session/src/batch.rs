@@ -4,10 +4,13 @@ use checkrein_contract::{
     CallId, CallKind, Code, Digest, FinishedAs, Message, ProposedCall, ResultPart, Settlement, Verdict,
 };
 
+use crate::tools;
+
 /// How many parallel calls may overlap.
 const GROUP: usize = 10;
 
-/// The calls, grouped: consecutive parallel calls together, every exclusive call alone.
+/// The calls, grouped: consecutive parallel calls together, every exclusive call alone. Sub-sessions are a group among
+/// themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batch {
     pub(crate) slots: Vec<Slot>,
@@ -51,9 +54,10 @@ pub(crate) struct Ended {
 impl Batch {
     pub(crate) fn new(calls: Vec<ProposedCall>, by_harness: bool, refused: Option<Code>) -> Self {
         let mut slots: Vec<Slot> = Vec::with_capacity(calls.len());
-        let (mut group, mut size, mut open) = (0, 0, false);
+        let (mut group, mut size, mut open, mut delegates) = (0, 0, false, false);
         for call in calls {
-            let joins = open && call.parallel && size < GROUP;
+            let before = std::mem::replace(&mut delegates, tools::delegates(&call.tool));
+            let joins = open && call.parallel && size < GROUP && before == delegates;
             if !joins && !slots.is_empty() {
                 group += 1;
                 size = 0;

@@ -16,6 +16,65 @@ pub(crate) struct Reserved {
     pub(crate) output: u64,
 }
 
+/// What a sub-session is to have of its session's budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Of what is left, in percent.
+    pub percent: u8,
+    /// What it was given already.
+    pub given: Option<Budget>,
+}
+
+/// What is left for sub-sessions.
+#[derive(Clone, Copy, Debug)]
+struct Pots {
+    steps: u64,
+    calls: u64,
+    tokens: u64,
+    seconds: u64,
+    nano_usd: Option<u64>,
+    /// All percentages together, a hundred at least.
+    asked: u64,
+}
+
+impl Pots {
+    fn of(state: &State, now: u64) -> Self {
+        Self {
+            steps: u64::from(state.budget.steps.saturating_sub(state.spend.steps)),
+            calls: u64::from(state.calls_left()),
+            tokens: state.tokens_left(),
+            seconds: state.millis_left(now) / 1_000,
+            nano_usd: state.nano_usd_left(),
+            asked: 100,
+        }
+    }
+
+    /// Another part of all; it is taken out.
+    fn part_of(&mut self, all: &Self, percent: u8) -> Option<Budget> {
+        let percent = u64::from(percent);
+        let part = |of: u64, left: u64| (of.saturating_mul(percent) / all.asked).max(1).min(left);
+        let small = |of: u64, left: u64| u32::try_from(part(of, left)).unwrap_or(u32::MAX);
+        let nano_usd = all.nano_usd.zip(self.nano_usd).map(|(of, left)| part(of, left));
+        let budget = Budget {
+            steps: small(all.steps, self.steps),
+            calls: small(all.calls, self.calls),
+            tokens: part(all.tokens, self.tokens),
+            seconds: (all.seconds.saturating_mul(percent) / 100).max(1),
+            usd: nano_usd.map(usd),
+        };
+        self.take(&budget);
+        (budget.steps > 0 && budget.calls > 0 && budget.tokens > 0).then_some(budget)
+    }
+
+    fn take(&mut self, budget: &Budget) {
+        self.steps = self.steps.saturating_sub(u64::from(budget.steps));
+        self.calls = self.calls.saturating_sub(u64::from(budget.calls));
+        self.tokens = self.tokens.saturating_sub(budget.tokens);
+        let taken = budget.usd.map_or(0, nano_usd);
+        self.nano_usd = self.nano_usd.map(|left| left.saturating_sub(taken));
+    }
+}
+
 impl State {
     /// The limit that stands against one more request, if any. `estimate` is the request's input in tokens, `now` the
     /// clock in milliseconds since 1970.
@@ -67,18 +126,23 @@ impl State {
         Some(if self.spend.cost.unpriced { 0 } else { limit.saturating_sub(self.spend.cost.nano_usd) })
     }
 
-    /// A part of everything that is left at this time, for a sub-session: `percent` of each limit, and at least one step.
-    /// Nothing else is spent here until what it used is settled, so the part is as good as reserved.
-    pub fn share(&self, percent: u8, now: u64) -> Budget {
-        let part = |left: u64| left.saturating_mul(u64::from(percent)) / 100;
-        let small = |left: u32| u32::try_from(part(u64::from(left))).unwrap_or(u32::MAX).max(1);
-        Budget {
-            steps: small(self.budget.steps.saturating_sub(self.spend.steps)),
-            calls: small(self.calls_left()),
-            tokens: part(self.tokens_left()),
-            seconds: part(self.millis_left(now) / 1_000).max(1),
-            usd: self.nano_usd_left().map(|left| usd(part(left))),
-        }
+    /// Parts of everything that is left at this time, for sub-sessions at the same time, in their order: each gets its
+    /// percentage of each limit, or its proportion where they ask for more than there is, and at least one step and one
+    /// call. What one was given earlier it keeps. `None`: nothing is left for it.
+    ///
+    /// All of them together never have more steps, calls, tokens or money than is left, and nothing else is spent here
+    /// until what they used is settled: the parts are as good as reserved. Their time passes at the same time.
+    pub fn shares(&self, parts: &[Share], now: u64) -> Vec<Option<Budget>> {
+        let asked: u64 = parts.iter().map(|part| u64::from(part.percent)).sum();
+        let given = parts.iter().filter_map(|part| part.given.as_ref());
+        let mut pots = Pots::of(self, now);
+        let all = Pots { asked: asked.max(100), ..pots };
+        given.for_each(|budget| pots.take(budget));
+        let share = |part: &Share| match &part.given {
+            Some(budget) => Some(budget.clone()),
+            None => pots.part_of(&all, part.percent),
+        };
+        parts.iter().map(share).collect()
     }
 
     /// The first limit that these would leave reached; `None` when the session could go on.

@@ -28,6 +28,7 @@ mod state;
 pub mod tools;
 
 pub use apply::ApplyError;
+pub use budget::Share;
 pub use compaction::{Came, Compaction, SUMMARISER};
 pub use history::Plan;
 pub use next::Next;

@@ -11,10 +11,18 @@ use crate::tools;
 /// The classifier is asked about these very arguments; a tool that is not there, or does not fit, is exclusive.
 pub fn group_calls(turn: u32, reply: &ModelReply, registry: &Registry) -> Vec<ProposedCall> {
     let mut calls = Vec::with_capacity(reply.calls.len());
+    // Arguments of the delegations right before: what could change the same place as one of them waits for them.
+    let mut beside: Vec<Value> = Vec::new();
     for (index, raw) in reply.calls.iter().enumerate() {
         let mut call = parse(CallId::new(format!("c{turn}-{}", index + 1)), raw);
         let tool = registry.get(&call.tool).filter(|tool| !call.raw && !tool.definition().host_only);
         call.parallel = tool.is_some_and(|tool| tool.concurrency(&call.args) == Concurrency::Parallel);
+        if call.parallel && tools::delegates(&call.tool) {
+            call.parallel = !beside.iter().any(|other| tools::would_meet(&call.args, other));
+            beside.push(call.args.clone());
+        } else {
+            beside.clear();
+        }
         calls.push(call);
     }
     calls

@@ -12,6 +12,7 @@ use checkrein_gate::{AnyTool, Approved, Concurrency, Definition, Failure, RunCon
 use serde_json::Value;
 
 use crate::State;
+pub(crate) use task::would_meet;
 pub use task::{Access, Delegation};
 
 /// What a session tool answers.
@@ -54,6 +55,14 @@ pub trait SessionTool: Send + Sync {
     fn asks(&self) -> bool {
         false
     }
+    /// Whether a sub-session does what it is asked for.
+    fn delegates(&self) -> bool {
+        false
+    }
+    /// Whether a call with these arguments may overlap with its neighbours.
+    fn concurrency(&self, _args: &Value) -> Concurrency {
+        Concurrency::Exclusive
+    }
     /// The answer. Pure.
     fn answer(&self, call: &CallId, args: &Value, state: &State) -> SessionReply;
 }
@@ -73,31 +82,40 @@ pub(crate) fn loads_skill(name: &str) -> bool {
     name == load_skill::NAME
 }
 
+/// Whether a call of this tool is done by a sub-session.
+pub(crate) fn delegates(name: &str) -> bool {
+    session_tool(name).is_some_and(|tool| tool.delegates())
+}
+
 /// As the registry takes a session tool: its definition, no effects, and a body that nobody reaches.
-pub fn registered(tool: &dyn SessionTool) -> Arc<dyn AnyTool> {
-    Arc::new(Registered(Definition {
+pub fn registered(tool: Arc<dyn SessionTool>) -> Arc<dyn AnyTool> {
+    let definition = Definition {
         name: tool.name().to_owned(),
         description: tool.description().to_owned(),
         parameters: tool.parameters(),
         output: serde_json::json!({}),
         implementation: Value::Null,
         host_only: false,
-    }))
+    };
+    Arc::new(Registered { definition, tool })
 }
 
-struct Registered(Definition);
+struct Registered {
+    definition: Definition,
+    tool: Arc<dyn SessionTool>,
+}
 
 impl AnyTool for Registered {
     fn definition(&self) -> &Definition {
-        &self.0
+        &self.definition
     }
 
     fn kind(&self, _args: &Value) -> CallKind {
         CallKind::Pure
     }
 
-    fn concurrency(&self, _args: &Value) -> Concurrency {
-        Concurrency::Exclusive
+    fn concurrency(&self, args: &Value) -> Concurrency {
+        self.tool.concurrency(args)
     }
 
     fn timeout_ms(&self, _args: &Value) -> u64 {

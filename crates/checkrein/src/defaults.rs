@@ -43,9 +43,10 @@ pub(crate) fn registry(task: &Task, shipped: Option<&[String]>, models: &Models)
     }
     let mut always = Vec::new();
     for tool in session_tools().into_iter().filter(|tool| tool.wanted(task.skills.len())) {
-        let entry = registered(&*tool);
+        let (name, listed) = (tool.name().to_owned(), tool.wanted(0));
+        let entry = registered(tool);
         // What a menu of skills needs is there whenever the menu is; the rest is on the list like any tool.
-        if tool.wanted(0) { known.push((tool.name().to_owned(), entry)) } else { always.push(entry) }
+        if listed { known.push((name, entry)) } else { always.push(entry) }
     }
     let of_host = |name: &String| NamedTool { name: name.clone(), file: "shipped".to_owned(), line: 1 };
     let of_host = |names: &[String]| names.iter().map(of_host).collect();

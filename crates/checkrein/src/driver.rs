@@ -10,6 +10,7 @@ mod narrowing;
 mod request;
 mod scene;
 mod settle;
+mod side_by_side;
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::HarnessError;
 use crate::home::{FolderSpill, StateFolder};
 use crate::log::SessionLog;
 use crate::machine::{Held, Machine};
-use crate::observer::Asker;
+use crate::observer::OnePerson;
 
 pub(crate) use ask::{APPROVAL_MS, approval_id, pause};
 pub(crate) use group::unattended;
@@ -44,7 +45,7 @@ pub struct Session {
     pub(crate) context: Box<dyn ContextPolicy>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spill: FolderSpill,
-    pub(crate) asker: Option<Box<dyn Asker>>,
+    pub(crate) asker: Option<OnePerson>,
     pub(crate) cancel: CancellationToken,
     /// What the provider wants back with a retry; the journal has it only after a reply.
     pub(crate) retry: Option<Value>,
@@ -80,7 +81,11 @@ impl Session {
                 continue;
             }
             match next {
-                Next::Request => self.request().await?,
+                Next::Request => {
+                    // Whatever else this process drives has its turn too, also where nothing here waits.
+                    tokio::task::yield_now().await;
+                    self.request().await?;
+                }
                 Next::Decide { calls, by_harness, refused } => self.group(calls, by_harness, refused).await?,
                 Next::Settle { calls } => self.settle_or_pause(&calls)?,
                 Next::Ask { calls } => self.ask(&calls)?,

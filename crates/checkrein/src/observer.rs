@@ -1,7 +1,10 @@
 //! Who watches a session, and who is asked. Both are the front's business.
 
-use crate::approvals::Offer;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use checkrein_contract::{Answer, ApprovalRequest, Event, ProposedCall, Settlement};
+
+use crate::approvals::Offer;
 
 /// Sees what happens, as it happens.
 pub trait Observer: Send {
@@ -46,5 +49,46 @@ pub trait Asker: Send {
     /// and words that the model reads.
     fn outcome(&mut self, _call: &ProposedCall) -> Option<(String, Settlement, String)> {
         None
+    }
+}
+
+/// One person for a session and all its sub-sessions: one question at a time.
+#[derive(Clone)]
+pub(crate) struct OnePerson {
+    name: String,
+    asker: Arc<Mutex<Box<dyn Asker>>>,
+}
+
+impl OnePerson {
+    pub(crate) fn new(asker: Box<dyn Asker>) -> Self {
+        Self { name: asker.person().to_owned(), asker: Arc::new(Mutex::new(asker)) }
+    }
+
+    fn asker(&self) -> MutexGuard<'_, Box<dyn Asker>> {
+        self.asker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn person(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn approval(&self, request: &ApprovalRequest) -> Option<(String, Answer)> {
+        self.asker().approval(request)
+    }
+
+    pub(crate) fn wants_it_remembered(&self) -> bool {
+        self.asker().wants_it_remembered()
+    }
+
+    pub(crate) fn remembers(&self, offer: Result<&Offer, &str>) -> bool {
+        self.asker().remembers(offer)
+    }
+
+    pub(crate) fn input(&self, question: &str) -> Option<(String, String)> {
+        self.asker().input(question)
+    }
+
+    pub(crate) fn outcome(&self, call: &ProposedCall) -> Option<(String, Settlement, String)> {
+        self.asker().outcome(call)
     }
 }

@@ -25,7 +25,7 @@ use crate::home::{FolderSpill, StateFolder};
 use crate::keys::KeyCommands;
 use crate::log::SessionLog;
 use crate::machine::{Held, Machine, Programs, ThisMachine};
-use crate::observer::{Asker, Observer, Unobserved};
+use crate::observer::{Asker, Observer, OnePerson, Unobserved};
 use crate::policies::PolicyFiles;
 use crate::policy_folder::models_of;
 use crate::secrets::redactor_of;
@@ -148,7 +148,7 @@ impl Harness {
             context,
             clock,
             taken,
-            asker: front.asker,
+            asker: front.asker.map(OnePerson::new),
         }))
     }
 
@@ -309,7 +309,7 @@ pub(crate) struct Parts {
     pub(crate) context: Box<dyn ContextPolicy>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) taken: Held,
-    pub(crate) asker: Option<Box<dyn Asker>>,
+    pub(crate) asker: Option<OnePerson>,
 }
 
 /// Puts a session together: one that begins, one that is taken up again, a sub-session.

@@ -19,11 +19,11 @@ fn run(desk: &Desk, task: &std::path::Path) -> Lines {
     desk.json(["run".as_ref(), task.as_os_str()])
 }
 
-/// The lines of the sub-session that the first call had.
-fn sub(desk: &Desk, lines: &Lines) -> Vec<serde_json::Value> {
-    let id = lines.of("finished")[0]["change"]["session"].as_str().unwrap();
-    let shown = desk.run(["show", id, "--json"]);
-    shown.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+/// The lines of the sub-session that did the n-th call that is over (from 0), with its id.
+fn sub(desk: &Desk, lines: &Lines, n: usize) -> (String, Vec<serde_json::Value>) {
+    let id = lines.of("finished")[n]["change"]["session"].as_str().expect("a sub-session did it").to_owned();
+    let shown = desk.run(["show", &id, "--json"]);
+    (id, shown.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
 fn verified(desk: &Desk) {
@@ -45,12 +45,11 @@ fn one_that_looks_changes_nothing() {
     );
     let lines = run(&desk, &task);
     assert_eq!(lines.status(), "completed", "{}", lines.outcome());
-    assert!(lines.result(0).starts_with("Under the mat.\n[sub-session main/1"), "{}", lines.result(0));
-    assert!(lines.result(0).contains("main/1: completed, 2 steps, 4 calls, "), "{}", lines.result(0));
+    assert!(lines.result(0).starts_with("Under the mat.\n[sub-session main/1: "), "{}", lines.result(0));
+    assert!(lines.result(0).contains(": completed, 2 steps, 4 calls, "), "{}", lines.result(0));
     assert_eq!(lines.outcome()["steps"], 4, "its own two and those of the sub-session");
     assert_eq!(lines.outcome()["citations"][0]["source"], "notes.txt");
-    let events = sub(&desk, &lines);
-    assert_eq!(events[0]["parent"]["number"], 1);
+    let (_, events) = sub(&desk, &lines, 0);
     let finished: Vec<&serde_json::Value> = events.iter().filter(|event| event["type"] == "finished").collect();
     let codes: Vec<_> = finished.iter().map(|event| event["code"].as_str()).collect();
     assert_eq!(codes, [None, Some("DENIED"), Some("UNKNOWN_TOOL"), Some("UNKNOWN_TOOL")]);
@@ -151,4 +150,56 @@ fn a_script_says_what_its_sub_sessions_answer() {
     let task = desk.task(&format!("version = 1\n{none}"), POLICY, "workspace = \"in-place\"\n");
     let lines = run(&desk, &task);
     assert!(lines.result(0).contains("has steps for; it has none"), "{}", lines.result(0));
+}
+
+/// The first line of each result.
+fn texts(lines: &Lines) -> Vec<String> {
+    let ends = lines.of("finished").into_iter();
+    ends.map(|end| end["text"].as_str().unwrap().lines().next().unwrap_or_default().to_owned()).collect()
+}
+
+const THREE: &str = "[[step]]\ncalls = [{ tool = \"task\", args = { prompt = \"Where?\" } }, \
+        { tool = \"task\", args = { prompt = \"Write x.\", may = \"work\", within = [\"asked\"] } }, \
+        { tool = \"task\", args = { prompt = \"Write y.\", may = \"work\", within = [\"src\"] } }]\n\
+     [[step]]\nsub = 1\ncalls = [{ tool = \"read\", args = { file_path = \"notes.txt\" } }]\n\
+     [[step]]\nsub = 1\ntext = \"Under the mat.\"\n\
+     [[step]]\nsub = 2\ncalls = [{ tool = \"write\", args = { file_path = \"asked/x\", content = \"1\" } }]\n\
+     [[step]]\nsub = 2\nwhen = { tool_result = \"write\" }\ntext = \"x is written.\"\n\
+     [[step]]\nsub = 3\ncalls = [{ tool = \"write\", args = { file_path = \"src/y\", content = \"2\" } }]\n\
+     [[step]]\nsub = 3\ntext = \"y is written.\"\n\
+     [[step]]\nwhen = { tool_result = \"task\", contains = \"x is written.\" }\ntext = \"done\"\n";
+
+/// Shows R139, R141: of three at the same time one waits for a yes, and the others go on to their end; after the yes it goes
+/// on alone, and the results are in the order of the calls. Two runs are the same, byte by byte, also while it waits.
+#[test]
+fn one_waits_and_the_others_go_on() {
+    let mut transcripts = Vec::new();
+    for _ in 0..2 {
+        let (desk, task) = desk(THREE, "");
+        let lines = run(&desk, &task);
+        assert_eq!((lines.ended.code, lines.status()), (3, "needs_approval"), "{}", lines.outcome());
+        assert_eq!(texts(&lines), ["Under the mat.", "y is written."], "both are over");
+        assert_eq!(std::fs::read_to_string(desk.path("task/src/y")).unwrap(), "2");
+        assert!(!desk.path("task/asked/x").exists());
+        verified(&desk);
+        let paused = desk.run(["export", "--transcript", &lines.session()]).out;
+        let asked = desk.run(["approvals", "list", "--json"]);
+        let request: serde_json::Value = serde_json::from_str(asked.out.lines().next().unwrap()).unwrap();
+        assert_eq!(desk.run(["approvals", "approve", request["id"].as_str().unwrap(), "--by", "dana"]).code, 0);
+        let resumed = desk.json(["resume", &lines.session()]);
+        assert_eq!(resumed.status(), "completed", "{}", resumed.outcome());
+        assert_eq!(texts(&resumed), ["x is written."], "the others are not asked again");
+        assert_eq!(std::fs::read_to_string(desk.path("task/asked/x")).unwrap(), "1");
+        verified(&desk);
+        let replayed = desk.run(["replay", &lines.session()]);
+        assert_eq!(replayed.code, 0, "{}{}", replayed.out, replayed.err);
+        let mut all = vec![paused, desk.run(["export", "--transcript", &lines.session()]).out];
+        for n in [0, 1] {
+            all.push(desk.run(["export", "--transcript", &sub(&desk, &lines, n).0]).out);
+        }
+        all.push(desk.run(["export", "--transcript", &sub(&desk, &resumed, 0).0]).out);
+        assert!(all.iter().all(|text| !text.is_empty()));
+        transcripts.push(all.join("\n"));
+    }
+    assert!(transcripts[0] == transcripts[1], "the transcripts differ");
 }

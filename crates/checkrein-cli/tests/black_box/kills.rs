@@ -58,6 +58,37 @@ calls = [{ tool = "note", args = { word = "three" } }]
 text = "done"
 "#;
 
+/// The same work by three sub-sessions at the same time, two of which change something.
+const PARTS: &str = r#"
+version = 1
+[[step]]
+calls = [
+    { tool = "task", args = { prompt = "Append.", may = "work", within = ["ledger.txt"] } },
+    { tool = "task", args = { prompt = "Note.", may = "work", within = ["keyed.txt"] } },
+    { tool = "task", args = { prompt = "Look." } },
+]
+[[step]]
+sub = 1
+calls = [{ tool = "bash", args = { command = "sh append.sh one", needs = [{ kind = "write", target = "ledger.txt" }] } }]
+[[step]]
+sub = 1
+text = "one is there"
+[[step]]
+sub = 2
+calls = [{ tool = "note", args = { word = "two" } }]
+[[step]]
+sub = 2
+text = "two is there"
+[[step]]
+sub = 3
+calls = [{ tool = "read", args = { file_path = "append.sh" } }]
+[[step]]
+sub = 3
+text = "I saw it"
+[[step]]
+text = "done"
+"#;
+
 fn tracer_is_here() -> bool {
     let here = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
     if !here {
@@ -82,7 +113,11 @@ impl Bench {
     /// Other work: a script, and the words that stand in the ledger when it is done, sorted.
     pub(crate) fn with(script: &str, words: &[&str]) -> Self {
         let desk = Desk::new();
-        desk.task(script, POLICY, "workspace = \"copy\"\ntools = [\"bash\", \"write\", \"note\"]\n");
+        desk.task(
+            script,
+            POLICY,
+            "workspace = \"copy\"\ntools = [\"bash\", \"read\", \"write\", \"note\", \"task\"]\n",
+        );
         desk.write("task/append.sh", "echo \"$1\" >> ledger.txt\n");
         // It can use a key: what it did under one it does not do again.
         // Effect and key are one write, so that a kill can not come between them.
@@ -119,11 +154,12 @@ impl Bench {
         log.contains("INJECTED") || log.contains("killed by SIGKILL")
     }
 
-    /// The one session, if it was begun.
+    /// The one session that is no part of another, if it was begun.
     pub(crate) fn session(&self) -> Option<(String, u64)> {
         let listed = self.desk.run(["sessions", "--json"]);
         assert_eq!(listed.code, 0, "the journal opens: {}", listed.err);
-        let line: Value = serde_json::from_str(listed.out.lines().next()?).expect("JSON");
+        let mut lines = listed.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let line = lines.find(|line| !line["task"].as_str().is_some_and(|task| task.contains(", of ")))?;
         Some((line["session"].as_str()?.to_owned(), line["events"].as_u64()?))
     }
 
@@ -135,11 +171,11 @@ impl Bench {
         }
         let mut resumed = self.desk.run(["resume", &session, "--json"]);
         let over = resumed.code == 2 && resumed.err.contains("has ended");
-        if resumed.code == 3 {
+        while resumed.code == 3 {
             resumed = self.settle(&session, &resumed, what);
         }
         assert!(over || resumed.code == 0, "{what}: {}{}", resumed.out, resumed.err);
-        let verified = self.desk.run(["journal", "verify", &session]);
+        let verified = self.desk.run(["journal", "verify"]);
         assert_eq!(verified.code, 0, "{what}: {}", verified.out);
         self.compare(&session, what);
     }
@@ -154,7 +190,10 @@ impl Bench {
         );
         let reason = outcome["reason"].as_str().expect("a reason");
         let call = reason.split(['(', ')']).nth(1).expect("the call is named").to_owned();
-        let events = self.lines(session);
+        // What waits may be a part of the session.
+        let part = reason.strip_prefix("in its sub-session ").and_then(|rest| rest.split(':').next());
+        let waits = part.unwrap_or(session);
+        let events = self.lines(waits);
         let proposed = events.iter().flat_map(|line| line["calls"].as_array().cloned().unwrap_or_default());
         let args =
             proposed.filter(|known| known["id"] == *call).map(|known| known["args"].to_string()).collect::<String>();
@@ -162,17 +201,14 @@ impl Bench {
         let happened = ledger.lines().any(|word| args.contains(word));
         self.asked.set(self.asked.get() + 1);
         let word = if happened { "done" } else { "repeat" };
-        self.desk.run([
-            "resume",
-            session,
-            "--json",
-            "--unknown",
-            &format!("{call}={word}"),
-            "--note",
-            "I looked",
-            "--by",
-            "dana",
-        ])
+        let said = format!("{call}={word}");
+        let said = ["resume", waits, "--json", "--unknown", &said, "--note", "I looked", "--by", "dana"];
+        let resumed = self.desk.run(said);
+        if part.is_none() {
+            return resumed;
+        }
+        assert_eq!(resumed.code, 0, "{what}: {}{}", resumed.out, resumed.err);
+        self.desk.run(["resume", session, "--json"])
     }
 
     fn workspace(&self, session: &str) -> PathBuf {
@@ -204,10 +240,14 @@ struct Met {
 }
 
 /// Loops until a run meets no fault.
-fn until_none_is_met(fault: impl Fn(u32) -> String, check: impl Fn(&Bench, &Ended, &str)) -> Met {
+fn until_none_is_met(
+    bench: impl Fn() -> Bench,
+    fault: impl Fn(u32) -> String,
+    check: impl Fn(&Bench, &Ended, &str),
+) -> Met {
     let mut asked = 0;
     for n in 1..MOST {
-        let bench = Bench::new();
+        let bench = bench();
         let fault = fault(n);
         let run = bench.run(&fault);
         if !bench.faulted() {
@@ -228,9 +268,22 @@ fn killed_at_any_flush() {
     if !tracer_is_here() {
         return;
     }
-    let met = until_none_is_met(|n| format!("fdatasync:signal=KILL:when={n}"), |_, _, _| {});
+    let met = until_none_is_met(Bench::new, |n| format!("fdatasync:signal=KILL:when={n}"), |_, _, _| {});
     assert!(met.faults >= 8, "a run of four turns flushes more often than {met:?}");
     assert!(met.asked >= 2, "two programs may not be repeated by themselves: {met:?}");
+}
+
+/// Shows R147, R167, R169, I6, I11: killed at any flush of a session or of one of its three sub-sessions, which go on at the
+/// same time: each is taken up where it stands, none does its work twice, and both journals agree.
+#[test]
+fn killed_at_any_flush_of_sub_sessions() {
+    if !tracer_is_here() {
+        return;
+    }
+    let bench = || Bench::with(PARTS, &["one", "two"]);
+    let met = until_none_is_met(bench, |n| format!("fdatasync:signal=KILL:when={n}"), |_, _, _| {});
+    assert!(met.faults >= 12, "four sessions flush more often than {met:?}");
+    assert!(met.asked >= 1, "one program may not be repeated by itself: {met:?}");
 }
 
 /// Shows R167, R169: killed at any write to the journal.
@@ -239,7 +292,7 @@ fn killed_at_any_write() {
     if !tracer_is_here() {
         return;
     }
-    let met = until_none_is_met(|n| format!("pwrite64:signal=KILL:when={n}"), |_, _, _| {});
+    let met = until_none_is_met(Bench::new, |n| format!("pwrite64:signal=KILL:when={n}"), |_, _, _| {});
     assert!(met.faults >= 30, "a run writes more often than {met:?}");
 }
 
@@ -252,6 +305,7 @@ fn the_disk_is_full_at_any_write() {
     }
     for stays in ["", "+"] {
         let met = until_none_is_met(
+            Bench::new,
             |n| format!("pwrite64:error=ENOSPC:when={n}{stays}"),
             |_, run, fault| {
                 let said = run.err.contains("disk") && run.err.starts_with("error: ");

@@ -1,8 +1,12 @@
 //! `task`: a part of the work for a sub-session, with a conversation of its own, tools of its own choice, a policy that is
 //! never wider than this session's, and a share of its budget. What comes back is its answer.
+//!
+//! Parts that are given away in one reply are worked on at the same time where none can come in another's way: one that
+//! looks changes nothing, and one that works in places of its own changes only those. One that may change everything is
+//! alone.
 
 use checkrein_contract::{CallId, Code};
-use checkrein_gate::input_schema;
+use checkrein_gate::{Concurrency, input_schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,6 +53,11 @@ fn half() -> u8 {
 }
 
 impl Delegation {
+    /// It changes nothing, or only what it names.
+    fn has_places_of_its_own(&self) -> bool {
+        self.may == Access::Look || !self.within.is_empty()
+    }
+
     /// A place of the project as it may be named: relative, without dots that lead out of it, and no pattern.
     fn misnamed(&self) -> Option<&String> {
         self.within.iter().find(|path| {
@@ -59,6 +68,14 @@ impl Delegation {
     }
 }
 
+/// Whether two delegations could change the same place.
+pub(crate) fn would_meet(one: &Value, other: &Value) -> bool {
+    let (Ok(one), Ok(other)) = (Delegation::deserialize(one), Delegation::deserialize(other)) else { return false };
+    let inside =
+        |path: &str, of: &str| path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    one.within.iter().any(|a| other.within.iter().any(|b| inside(a, b) || inside(b, a)))
+}
+
 impl SessionTool for Task {
     fn name(&self) -> &'static str {
         "task"
@@ -67,7 +84,8 @@ impl SessionTool for Task {
     fn description(&self) -> &'static str {
         "Give a part of the work to a sub-session and wait for its answer, to keep this conversation short: a search \
          through many files, or a change that can be described in full. It sees nothing of this conversation, its rules \
-         are at least as strict, and what it uses counts here."
+         are at least as strict, and what it uses counts here. Several in one reply run at the same time, where each \
+         looks or has places of its own."
     }
 
     fn parameters(&self) -> Value {
@@ -76,6 +94,17 @@ impl SessionTool for Task {
 
     fn wanted(&self, _skills: usize) -> bool {
         true
+    }
+
+    fn delegates(&self) -> bool {
+        true
+    }
+
+    fn concurrency(&self, args: &Value) -> Concurrency {
+        match Delegation::deserialize(args) {
+            Ok(delegation) if delegation.has_places_of_its_own() => Concurrency::Parallel,
+            _ => Concurrency::Exclusive,
+        }
     }
 
     fn answer(&self, _call: &CallId, args: &Value, _state: &State) -> SessionReply {
@@ -98,6 +127,8 @@ impl SessionTool for Task {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn delegation(within: &[&str]) -> Delegation {
@@ -111,5 +142,19 @@ mod tests {
         for wrong in ["", "/etc", "..", "a/../b", "a//b", "./a", "a/*", "{root}", "a\"b", "a\nb"] {
             assert!(delegation(&["src", wrong]).misnamed().is_some(), "{wrong}");
         }
+    }
+
+    /// Shows R136, R137: what could come in another's way does not overlap with it.
+    #[test]
+    fn only_places_of_its_own_may_overlap() {
+        let part = |may: &str, within: &[&str]| json!({ "prompt": "x", "may": may, "within": within });
+        assert_eq!(Task.concurrency(&part("look", &[])), Concurrency::Parallel);
+        assert_eq!(Task.concurrency(&part("work", &["src"])), Concurrency::Parallel);
+        assert_eq!(Task.concurrency(&part("work", &[])), Concurrency::Exclusive);
+        assert_eq!(Task.concurrency(&json!({ "within": 7 })), Concurrency::Exclusive, "what does not fit is alone");
+        let meet = |one: &[&str], other: &[&str]| would_meet(&part("work", one), &part("work", other));
+        assert!(meet(&["a", "src"], &["src/x.rs"]) && meet(&["src/x.rs"], &["src"]) && meet(&["src"], &["src"]));
+        assert!(!meet(&["src"], &["src2", "docs/src"]) && !meet(&["src"], &[]));
+        assert!(!would_meet(&part("work", &["src"]), &json!({ "within": 7 })), "it is alone anyway");
     }
 }

@@ -4,7 +4,7 @@ use crate::support::{Everything, Log, call, finished, opened, reply, request, se
 use checkrein_contract::{
     Body, Budget, Code, Digest, FinishedAs, Limit, Price, ProposalKind, SessionOpened, Status, Stop, Usage,
 };
-use checkrein_session::{Next, State};
+use checkrein_session::{Next, Share, State};
 
 /// Three dollars for a million tokens of requests, fifteen for one of replies.
 const PRICE: Price = Price { input: 3.0, output: 15.0 };
@@ -46,8 +46,11 @@ fn money_is_reserved_before_and_settled_after() {
     let state = Log::of(vec![session(with_money(1.0, Some(PRICE))), request(1, 1), used(1_000, 100)]).state();
     assert_eq!(state.spend().cost.nano_usd, 3_000_000 + 1_500_000);
     assert_eq!(state.nano_usd_left(), Some(995_500_000));
-    let half = state.share(50, 0);
-    assert_eq!(half.usd, Some(0.497_75), "a sub-session gets its part of what is left, not of what there was");
+    assert_eq!(
+        share(&state, 50).usd,
+        Some(0.497_75),
+        "a sub-session gets its part of what is left, not of what there was"
+    );
 }
 
 /// Shows R148: what a limit of money can not count is not sent; what a script says costs nothing.
@@ -60,7 +63,42 @@ fn money_without_a_price() {
     let unknown = SessionOpened { budget: Budget::default(), ..with_money(0.0, None) };
     let state = Log::of(vec![session(unknown), request(1, 1), used(10, 10)]).state();
     assert_eq!((state.spend().cost.unpriced, state.nano_usd_left()), (true, None));
-    assert_eq!(state.share(50, 0).usd, None);
+    assert_eq!(share(&state, 50).usd, None);
+}
+
+fn part(percent: u8) -> Share {
+    Share { percent, given: None }
+}
+
+fn share(state: &State, percent: u8) -> Budget {
+    state.shares(&[part(percent)], 0).remove(0).expect("something is left")
+}
+
+/// Sub-sessions at the same time never have more than is left, all together; what one was given before it keeps.
+#[test]
+fn shares_at_the_same_time_are_reserved() {
+    let budget = Budget { steps: 11, calls: 10, tokens: 1_000, seconds: 100, usd: Some(1.0) };
+    let price = Some(Price { input: 0.0, output: 0.0 });
+    let state = Log::of(vec![session(SessionOpened { budget, price, ..opened() })]).state();
+    let numbers = |parts: &[Share]| -> Vec<Option<(u32, u32, u64, u64)>> {
+        let given = state.shares(parts, 0).into_iter();
+        given.map(|share| share.map(|share| (share.steps, share.calls, share.tokens, share.seconds))).collect()
+    };
+    assert_eq!(numbers(&[part(50)]), [Some((5, 5, 500, 50))]);
+    assert_eq!(numbers(&[part(30), part(40)]), [Some((3, 3, 300, 30)), Some((4, 4, 400, 40))]);
+    assert_eq!(numbers(&[part(90), part(90)]), [Some((5, 5, 500, 90)), Some((5, 5, 500, 90))], "time is not divided");
+    let twelve = state.shares(&vec![part(50); 12], 0);
+    assert_eq!(twelve.iter().filter(|share| share.is_none()).count(), 2, "there are ten calls");
+    let whole: u32 = twelve.iter().flatten().map(|share| share.calls).sum();
+    let usd: f64 = twelve.iter().flatten().filter_map(|share| share.usd).sum();
+    assert!(whole == 10 && usd <= 1.0, "{whole} {usd}");
+    let given = Budget { steps: 9, calls: 9, tokens: 990, seconds: 1, usd: Some(0.9) };
+    let kept = Share { percent: 50, given: Some(given.clone()) };
+    let [first, second] = &state.shares(&[part(50), kept], 0)[..] else { panic!("two") };
+    assert_eq!(second.as_ref(), Some(&given));
+    let first = first.clone().expect("a little is left");
+    assert_eq!((first.steps, first.calls, first.tokens), (2, 1, 10));
+    assert!(first.usd.is_some_and(|usd| (0.099..=0.1).contains(&usd)), "{first:?}");
 }
 
 /// Shows R149: a request of which nothing more is known is charged with all that was reserved for it, once.

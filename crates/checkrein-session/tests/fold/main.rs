@@ -274,7 +274,7 @@ fn a_stop_while_a_reply_is_awaited() {
 #[tokio::test]
 async fn a_session_tool_is_not_run_by_the_gate() {
     let mut registry = Registry::new();
-    registry.add_any(registered(&*session_tool("ask_user").expect("there is one"))).unwrap();
+    registry.add_any(registered(session_tool("ask_user").expect("there is one"))).unwrap();
     let mut world = World::new(registry, "version = 1", opened().place);
     let finished = world.call("ask_user", "{\"question\": \"Which?\"}").await;
     assert_eq!((finished.ended, finished.code), (FinishedAs::Failed, Some(Code::ToolFailed)), "{}", finished.text);

@@ -64,7 +64,7 @@ impl Session {
         let requests = calls.iter().filter_map(|call| self.log.state.approval_for(call));
         let requests: Vec<ApprovalRequest> = requests.map(|approval| approval.request().clone()).collect();
         for request in &requests {
-            let asker = self.asker.as_mut().filter(|_| prompt);
+            let asker = self.asker.as_ref().filter(|_| prompt);
             let asker = asker.filter(|asker| request.approvers.refuses(asker.person(), &request.identity).is_none());
             let said = asker.and_then(|asker| Some((asker.approval(request)?, asker.wants_it_remembered())));
             let Some(((person, answer), remembers)) = said else { return self.pause(&requests) };
@@ -85,7 +85,7 @@ impl Session {
         let state = &self.log.state;
         let events = self.log.store().read(state.session(), 1)?;
         let offer = of_call(state, events, request, self.log.head().clone())?;
-        let Some(asker) = self.asker.as_mut() else { return Ok(()) };
+        let Some(asker) = self.asker.as_ref() else { return Ok(()) };
         if let Ok(offer) = &offer
             && asker.remembers(Ok(offer))
         {

@@ -1,16 +1,13 @@
-//! A sub-session: begun or taken up, driven to its stop, its answer recorded as the result of the call that asked for it.
-//!
-//! Its journal is its own. The call itself is recorded as started only when the sub-session is over, so that a pause or a
-//! crash in between leaves a call that is simply decided again, and finds the sub-session by its name.
+//! A sub-session: begun, found, or taken up. Its journal is its own, and it is found by its name, which follows from the call
+//! that asked for it.
 
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Actor, Body, BoxFuture, Call, Code, Digest, Finished, FinishedAs, Lane, Outcome, Parent, Provider, SessionChange,
-    SessionId, SessionOpened, Spend, Status, Stop, ToolSpec, without_remembered,
+    Actor, Body, Budget, Call, Digest, Parent, Provider, SessionId, SessionOpened, ToolSpec, without_remembered,
 };
-use checkrein_gate::{Approved, Recorder, Registry, error_text, start};
-use checkrein_journal::JournalError;
+use checkrein_gate::{Recorder, Registry};
+use checkrein_journal::{Head, JournalError};
 use checkrein_policy::Policy;
 use checkrein_session::State;
 use checkrein_session::tools::{Access, Delegation, session_tools};
@@ -40,66 +37,34 @@ pub(crate) fn scoped(registry: &Registry, tools: &[ToolSpec]) -> Registry {
     registry.scoped(|name| ours.iter().any(|own| own == name) || tools.iter().any(|tool| tool.name == name))
 }
 
-/// How a sub-session came out.
-struct Came {
-    lane: Lane,
-    outcome: Outcome,
-    spend: Spend,
+/// What a sub-session begins with.
+pub(super) struct Beginning<'a> {
+    pub(super) session: SessionId,
+    pub(super) call: &'a Call,
+    pub(super) delegation: &'a Delegation,
+    /// Which of its session's sub-sessions it is, from 1.
+    pub(super) number: u32,
+    pub(super) budget: Budget,
 }
 
 impl Session {
-    pub(super) async fn delegate(
-        &mut self,
-        admitted: Vec<Approved>,
-        delegation: &Delegation,
-    ) -> Result<(), HarnessError> {
-        let Some(call) = admitted.first().map(|approved| approved.call().clone()) else { return Ok(()) };
-        let came = self.come(&call, delegation).await?;
-        if came.outcome.status.can_resume() && !self.cancel.is_cancelled() {
-            let Outcome { status, code, reason, session, .. } = came.outcome;
-            return self.stop(Stop {
-                status,
-                code,
-                reason: format!("in its sub-session {session}: {reason}"),
-                limit: None,
-            });
-        }
-        start(admitted, &mut self.log)?;
-        self.log.record(Actor::Code, Body::Finished(Box::new(finished(call, came))))?;
-        Ok(())
-    }
-
-    /// The sub-session of this call, driven as far as it goes.
-    async fn come(&mut self, call: &Call, delegation: &Delegation) -> Result<Came, HarnessError> {
+    /// The sub-session of this call as its journal has it, where it was begun.
+    pub(super) fn known(&self, call: &Call) -> Result<(SessionId, Option<(Head, State)>), HarnessError> {
         let session = id_of(&self.log.state.opened().session, call);
-        let mut child = match self.log.store().head(&session) {
-            Err(JournalError::NoSession { .. }) => {
-                // What asked for the part is durable before the part is: else a crash leaves a sub-session that acts for a
-                // call nobody remembers, and the model, asked again, gives the same work to another.
-                self.log.flush()?;
-                self.begin(session, call, delegation)?
-            }
-            Err(error) => return Err(error.into()),
-            Ok(head) => {
-                let state = State::fold(&self.log.store().read(&session, 1)?)?;
-                let (ours, its) = (&self.log.state.opened().session, state.opened().parent.as_ref());
-                if !its.is_some_and(|parent| parent.session == *ours && parent.call == call.id) {
-                    return Err(HarnessError::Task(format!("the session {session} is none of {ours}")));
-                }
-                if state.stop().is_some_and(|stop| !stop.status.can_resume()) {
-                    let outcome = state.outcome(head.hash, self.clock.now_ms());
-                    return Ok(Came { lane: state.opened().lane(), outcome, spend: state.spend().clone() });
-                }
-                self.take_up(session, state.opened())?
-            }
+        let head = match self.log.store().head(&session) {
+            Err(JournalError::NoSession { .. }) => return Ok((session, None)),
+            head => head?,
         };
-        let driven = boxed(&mut child).await;
-        self.asker = child.asker.take();
-        let state = child.state();
-        Ok(Came { lane: state.opened().lane(), outcome: driven?, spend: state.spend().clone() })
+        let state = State::fold(&self.log.store().read(&session, 1)?)?;
+        let (ours, its) = (&self.log.state.opened().session, state.opened().parent.as_ref());
+        if !its.is_some_and(|parent| parent.session == *ours && parent.call == call.id) {
+            return Err(HarnessError::Task(format!("the session {session} is none of {ours}")));
+        }
+        Ok((session, Some((head, state))))
     }
 
-    fn begin(&mut self, session: SessionId, call: &Call, delegation: &Delegation) -> Result<Self, HarnessError> {
+    pub(super) fn begin(&self, beginning: Beginning<'_>) -> Result<Self, HarnessError> {
+        let Beginning { session, call, delegation, number, budget } = beginning;
         let state = &self.log.state;
         let parent = state.opened();
         let spill = self.spill.below(session.as_str());
@@ -116,7 +81,7 @@ impl Session {
             parent: Some(Parent {
                 session: parent.session.clone(),
                 call: call.id.clone(),
-                number: state.delegated() + 1,
+                number,
                 lane: parent.lane(),
             }),
             forked: None,
@@ -126,7 +91,7 @@ impl Session {
             skills: Vec::new(),
             policy,
             policy_digest: loaded.digest().clone(),
-            budget: state.share(delegation.share, self.clock.now_ms()),
+            budget,
             verify: Vec::new(),
             variables,
             tools,
@@ -138,7 +103,7 @@ impl Session {
         self.child(log, loaded, taken)
     }
 
-    fn take_up(&mut self, session: SessionId, opened: &SessionOpened) -> Result<Self, HarnessError> {
+    pub(super) fn take_up(&self, session: SessionId, opened: &SessionOpened) -> Result<Self, HarnessError> {
         let taken = self.machine.take(&self.home, &session)?;
         let change = inherited(opened, self.log.state.opened())?;
         let mut opened = opened.clone();
@@ -153,7 +118,7 @@ impl Session {
         self.child(log, policy, taken)
     }
 
-    fn child(&mut self, log: SessionLog, policy: Arc<Policy>, taken: Held) -> Result<Self, HarnessError> {
+    fn child(&self, log: SessionLog, policy: Arc<Policy>, taken: Held) -> Result<Self, HarnessError> {
         let opened = log.state.opened();
         let context = context_of(opened)?;
         let registry = scoped(&self.gate.registry, &opened.tools);
@@ -172,7 +137,7 @@ impl Session {
             context,
             clock: Arc::clone(&self.clock),
             taken,
-            asker: self.asker.take(),
+            asker: self.asker.clone(),
         });
         child.cancel = self.cancel.clone();
         Ok(child)
@@ -196,32 +161,4 @@ impl Session {
 fn id_of(session: &SessionId, call: &Call) -> SessionId {
     let digest = Digest::of(format!("{session}/{}", call.id).as_bytes());
     SessionId::new(format!("s-{}", digest.as_str().get(..8).unwrap_or_default()))
-}
-
-/// A future that holds one of its own kind has to be put aside.
-fn boxed(child: &mut Session) -> BoxFuture<'_, Result<Outcome, HarnessError>> {
-    Box::pin(child.drive())
-}
-
-fn finished(call: Call, Came { lane, outcome, spend }: Came) -> Finished {
-    // The model is told the lane, which is the same in every run; the id is in `change`.
-    let facts = format!(
-        "sub-session {lane}: {}, {} steps, {} calls, {} tokens",
-        outcome.status,
-        spend.steps,
-        spend.calls,
-        spend.usage.total()
-    );
-    let answer = outcome.answer.as_deref().unwrap_or_default().trim_end();
-    let (code, text) = if outcome.status == Status::Completed {
-        (None, format!("{answer}\n[{facts}]"))
-    } else {
-        let so_far = if answer.is_empty() { String::new() } else { format!("; its last words: {answer}") };
-        let message = format!("{facts}: {}{so_far}", outcome.reason);
-        (Some(Code::TaskUnfinished), error_text(Code::TaskUnfinished, &message))
-    };
-    let sources = outcome.citations.into_iter().map(|citation| citation.source).collect();
-    let ended = if code.is_some() { FinishedAs::Failed } else { FinishedAs::Ok };
-    let change = SessionChange::Delegated { session: outcome.session, spend };
-    Finished { sources, change: Some(change), ..Finished::bare(call.id, call.tool, ended, code, text) }
 }

@@ -3,13 +3,14 @@
 use checkrein_contract::{
     Actor, Body, CallId, Code, Decision, Facts, Finished, FinishedAs, OnAsk, ProposedCall, Status, Stop, Verdict,
 };
-use checkrein_gate::{Gate, Judged, Recorder, Refused, Started, error_text, start};
+use checkrein_gate::{Approved, Gate, Judged, Recorder, Refused, Started, error_text, start};
 use checkrein_session::tools::{SessionReply, session_tool};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
 
 use super::Session;
 use super::scene::Snapshot;
+use super::side_by_side::Part;
 use crate::HarnessError;
 
 /// A call of the group after it was judged.
@@ -91,12 +92,8 @@ impl Session {
             };
             order.push(step);
         }
-        if let [only] = admitted.as_slice()
-            && let Some(tool) = session_tool(&only.call().tool)
-        {
-            let call = only.call().clone();
-            let reply = tool.answer(&call.id, &call.args, &self.log.state);
-            return self.session_tool(admitted, reply).await;
+        if admitted.iter().any(|approved| session_tool(&approved.call().tool).is_some()) {
+            return self.answered(order, admitted).await;
         }
         let started = start(admitted, &mut self.log)?;
         self.run_all(order, started, snapshot).await
@@ -131,30 +128,41 @@ impl Session {
         Ok(())
     }
 
-    /// A tool that is answered from the state. It is exclusive, so it is alone in its group.
-    async fn session_tool(
-        &mut self,
-        admitted: Vec<checkrein_gate::Approved>,
-        reply: SessionReply,
-    ) -> Result<(), HarnessError> {
-        let Some(call) = admitted.first().map(|approved| approved.call().clone()) else { return Ok(()) };
-        let (code, text, change) = match reply {
-            SessionReply::Result { text, change } => (None, text, change),
-            SessionReply::Failed { code, message } => (Some(code), error_text(code, &message), None),
-            SessionReply::AskPerson { question } => return self.ask_person(&call.id, question),
-            SessionReply::Delegate(delegation) => return self.delegate(admitted, &delegation).await,
-        };
-        start(admitted, &mut self.log)?;
-        let ended = if code.is_some() { FinishedAs::Failed } else { FinishedAs::Ok };
-        let text = checkrein_gate::redact_text(&text).into_owned();
-        let finished = Finished { change, ..Finished::bare(call.id, call.tool, ended, code, text) };
-        self.log.record(Actor::Code, Body::Finished(Box::new(finished)))?;
-        Ok(())
+    /// Calls of tools that are answered from the state: one alone in its group, or sub-sessions side by side.
+    async fn answered(&mut self, order: Vec<Step>, admitted: Vec<Approved>) -> Result<(), HarnessError> {
+        let mut admitted = admitted.into_iter();
+        let mut parts = Vec::with_capacity(order.len());
+        for step in order {
+            let approved = match step {
+                Step::Refused(refused) => {
+                    parts.push(Part::Over(None, Box::new(refused.finished())));
+                    continue;
+                }
+                Step::Runs => admitted.next(),
+            };
+            let Some(approved) = approved else { continue };
+            let call = approved.call();
+            let Some(tool) = session_tool(&call.tool) else { continue };
+            let (code, text, change) = match tool.answer(&call.id, &call.args, &self.log.state) {
+                SessionReply::Result { text, change } => (None, text, change),
+                SessionReply::Failed { code, message } => (Some(code), error_text(code, &message), None),
+                SessionReply::AskPerson { question } => return self.ask_person(&call.id.clone(), question),
+                SessionReply::Delegate(delegation) => {
+                    parts.push(Part::Given(approved, delegation));
+                    continue;
+                }
+            };
+            let ended = if code.is_some() { FinishedAs::Failed } else { FinishedAs::Ok };
+            let text = checkrein_gate::redact_text(&text).into_owned();
+            let finished = Finished { change, ..Finished::bare(call.id.clone(), call.tool.clone(), ended, code, text) };
+            parts.push(Part::Over(Some(approved), Box::new(finished)));
+        }
+        self.side_by_side(parts).await
     }
 
     fn ask_person(&mut self, call: &CallId, question: String) -> Result<(), HarnessError> {
         let answer = match self.log.state.opened().on_ask {
-            OnAsk::Prompt => self.asker.as_mut().and_then(|asker| asker.input(&question)),
+            OnAsk::Prompt => self.asker.as_ref().and_then(|asker| asker.input(&question)),
             OnAsk::Pause | OnAsk::Deny => None,
         };
         if let Some((person, text)) = answer {

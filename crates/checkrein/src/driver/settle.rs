@@ -32,7 +32,7 @@ impl Session {
     /// itself. Without one it pauses.
     pub(super) fn settle_or_pause(&mut self, calls: &[ProposedCall]) -> Result<(), HarnessError> {
         for call in calls {
-            let answer = self.asker.as_mut().and_then(|asker| asker.outcome(call));
+            let answer = self.asker.as_ref().and_then(|asker| asker.outcome(call));
             let Some((person, settlement, note)) = answer else { return self.pause_for_word() };
             self.record_settlement(&person, &call.id, settlement, &note)?;
         }

@@ -14,6 +14,7 @@ use crate::HarnessError;
 use crate::composition::{Comparison, Counts, Difference, Now, compare};
 use crate::driver::{Session, delegate};
 use crate::log::SessionLog;
+use crate::observer::OnePerson;
 use crate::policies::DEFAULT_FILE;
 use crate::secrets::without_secrets;
 use crate::task::{Task, from_folder, from_words, read};
@@ -93,7 +94,7 @@ impl Harness {
             context,
             clock,
             taken,
-            asker: front.asker,
+            asker: front.asker.map(OnePerson::new),
         }))
     }
 

@@ -15,3 +15,4 @@ mod messages;
 mod old;
 mod recovery;
 mod replay;
+mod side_by_side;

@@ -229,6 +229,12 @@ pub(crate) const CLASSES: &[Class] = &[
         ]),
     },
     Class {
+        layer: "host",
+        fault: "several sub-sessions at once, each of which may be lost, wait, fail or be interrupted",
+        holds: "each goes on where it stands, the others to their end; together they have what was left",
+        reached: Here(&["call/delegates-several", "parts/others-went-on", "parts/several-wait"]),
+    },
+    Class {
         layer: "people",
         fault: "yes, no, later, a yes taken back, also while it runs; a file changed after the yes; a raised budget",
         holds: "nothing runs without a yes that counts",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use checkrein::contract::{
-    Budget, CallId, Check, NewLimit, OnAsk, Outcome, Price, SessionId, Settlement, Status, Stop, StopOn,
+    Body, Budget, CallId, Check, NewLimit, OnAsk, Outcome, Price, SessionId, Settlement, Status, Stop, StopOn,
 };
 use checkrein::journal::{EventStore, export_lines, transcript_lines};
 use checkrein::session::State;
@@ -160,6 +160,17 @@ fn next(world: &World, root: Option<&SessionId>, cancelled: &mut u32, raised: &m
     };
     let mut options = ResumeOptions { person: "dana".to_owned(), ..ResumeOptions::default() };
     let Some(stop) = state.stop() else { return Ok(resume(root.clone(), options, Vec::new())) };
+    let waiting = stop.reason.matches("in its sub-session ").count();
+    if waiting > 1 {
+        world.mark("parts/several-wait");
+    }
+    let events = world.events(root);
+    if waiting > 0
+        && let [.., before, _] = &*events
+        && matches!(&before.body, Body::Finished(end) if end.change.is_some())
+    {
+        world.mark("parts/others-went-on");
+    }
     match stop.status {
         Status::Completed | Status::Blocked | Status::Failed => Err(format!("{}/{:?}", stop.status, stop.code)),
         Status::BudgetExhausted if *raised || world.seed.is_multiple_of(4) => Err(stop.status.to_string()),

@@ -216,6 +216,13 @@ impl Model {
                 mark("huge-reply");
                 reply.text = huge("reply");
             }
+            (4, 10..40) | (_, 18..21) => {
+                self.0.mark("call/delegates-several");
+                for part in 0..rng.usize(2..=4) {
+                    let word = format!("w{}-{part}", rng.u32(0..1_000));
+                    reply.calls.push(call("task", delegation(rng, &word)));
+                }
+            }
             (_, 10..18) => {
                 mark("answer");
                 reply.text = "All is done.".to_owned();
@@ -272,8 +279,17 @@ impl Model {
 }
 
 fn delegation(rng: &mut Rng, word: &str) -> Value {
-    let (may, share) = (["look", "work"][rng.usize(0..2)], [20, 50, 90][rng.usize(0..3)]);
-    json!({ "prompt": format!("See to {word}."), "may": may, "share": share })
+    let share = [20, 50, 90][rng.usize(0..3)];
+    let within = match rng.u8(0..5) {
+        0 => Vec::new(),
+        1 => vec!["shared".to_owned()],
+        _ => vec![word.to_owned()],
+    };
+    let prompt = format!("See to {word}.");
+    match rng.bool() {
+        true => json!({ "prompt": prompt, "may": "work", "within": within, "share": share }),
+        false => json!({ "prompt": prompt, "may": "look", "share": share }),
+    }
 }
 
 fn secret() -> String {

@@ -209,16 +209,17 @@ fn two_processes_give_the_same_bytes() {
 }
 
 /// Shows R129, R147, R167, R168, R169, R201, I1, I2, I3, I4, I5, I6, I7, I8, I10: a few hundred sessions under drawn plans, and
-/// one with every single fault. Nothing acknowledged is lost, nothing happens twice, nothing happens without a yes, and
+/// two with every single fault. Nothing acknowledged is lost, nothing happens twice, nothing happens without a yes, and
 /// every class of fault is reached.
 #[test]
 fn sessions_hold_under_faults() {
     let begin = Instant::now();
     let mut figures = many(0..200, |figures, seed| _ = figures.live(seed, &drawn(seed)));
-    figures.join(many(6..7, |figures, seed| figures.every_fault(seed)));
+    figures.join(many(6..8, |figures, seed| figures.every_fault(seed)));
     figures.reach("people/revokes-meanwhile", "people/approves", Op::Append, Kind::Rival);
     figures.reach("program/cancel", "call/append", Op::Program, Kind::Cancel);
     figures.reach("program/crash-after", "call/append", Op::Program, Kind::CrashAfter);
+    figures.reach("spill/not-saved", "tool/huge", Op::Spill, Kind::NotSaved);
     figures.reach("people/answer-a-part", "call/delegates", Op::Tool, Kind::CrashAfter);
     figures.reach("spill/not-saved", "tool/huge", Op::Spill, Kind::NotSaved);
     for kind in [Kind::CrashAfter, Kind::TooLong, Kind::Refused] {
