@@ -200,6 +200,9 @@ pub(crate) struct Show {
     /// Why one call (such as c3-1) was decided as it was: each effect, each rule, what was found out, who said yes
     #[arg(long, value_name = "CALL", conflicts_with = "full")]
     pub(crate) why: Option<String>,
+    /// How much of each request the one before had too, and what moved the rest
+    #[arg(long, conflicts_with_all = ["full", "why"])]
+    pub(crate) prefix: bool,
     /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,6 +7,7 @@ mod json;
 mod live;
 mod page;
 mod phrases;
+mod prefix;
 mod projection;
 mod story;
 mod why;
@@ -17,6 +18,7 @@ pub(crate) use differences::{of_rule, print_differences, print_offer, recorded_c
 pub(crate) use json::JsonLines;
 pub(crate) use live::Live;
 pub(crate) use phrases::{arguments_in_lines, call_in_a_line, printable, time_of};
+pub(crate) use prefix::{prefix, prefix_lines};
 pub(crate) use projection::projection;
 pub(crate) use story::story;
 pub(crate) use why::{by, of_call, trace, what, why};

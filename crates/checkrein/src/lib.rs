@@ -95,6 +95,7 @@ mod observer;
 pub mod past;
 mod policies;
 mod policy_folder;
+pub mod prefix;
 mod projection;
 pub mod prune;
 mod replace;

@@ -3,12 +3,13 @@
 use std::io::Write as _;
 
 use checkrein::contract::CallId;
+use checkrein::prefix::prefixes;
 use checkrein::{HarnessError, Observer as _};
 use serde_json::json;
 
 use crate::arguments::{Export, Listing, Show};
 use crate::context::Context;
-use crate::view::{JsonLines, of_call, printable, story, time_of, why};
+use crate::view::{JsonLines, of_call, prefix, prefix_lines, printable, story, time_of, why};
 
 pub(super) fn list(arguments: &Listing, context: &Context) -> Result<u8, HarnessError> {
     let store = context.store()?;
@@ -43,6 +44,15 @@ pub(super) fn show(arguments: &Show, context: &Context) -> Result<u8, HarnessErr
     let store = context.store()?;
     let session = store.find(&arguments.session)?;
     let events = store.read(&session, 1)?;
+    if arguments.prefix {
+        let rows = prefixes(&events)?;
+        if arguments.json {
+            prefix_lines(&mut *context.out(), &rows)
+        } else {
+            prefix(&mut *context.out(), &rows)
+        }
+        return Ok(0);
+    }
     let call = arguments.why.as_ref().map(|call| CallId::new(call.as_str()));
     if arguments.json {
         let mut lines = JsonLines::new(context.out());

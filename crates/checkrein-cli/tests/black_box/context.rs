@@ -1,6 +1,8 @@
 //! Context policies, seen from outside.
 
-use crate::support::Desk;
+use serde_json::Value;
+
+use crate::support::{Desk, Lines};
 
 const POLICY: &str = "version = 1\n[[rule]]\nid = \"read\"\ndecision = \"allow\"\nreason = \"free\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n";
 
@@ -97,6 +99,19 @@ fn a_constraint_survives() {
     let shown = desk.run(["show", session]);
     let words: Vec<&str> = shown.out.split_whitespace().collect();
     assert!(words.join(" ").contains("in their place: long.txt holds a needle."), "{}", shown.out);
+    let prefix = desk.run(["show", session, "--prefix"]);
+    let says = [
+        "  a summary, for the harness\n".to_owned(),
+        format!("  from message 1 on: the beginning was put away (event {})\n", put_away[0]["seq"]),
+        "\n8 requests, ".to_owned(),
+    ];
+    assert!(says.iter().all(|words| prefix.out.contains(words)), "{}", prefix.out);
+    let rows = Lines::of_command(&mut desk.command(["show", session, "--prefix"])).lines;
+    let (total, rows) = rows.split_last().unwrap();
+    let sum = |of: &str| rows.iter().map(|row| row[of].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((total["kept_bytes"].as_u64(), total["bytes"].as_u64()), (Some(sum("kept_bytes")), Some(sum("bytes"))));
+    let moved: Vec<&Value> = rows.iter().filter(|row| row["parts_at"].is_u64()).collect();
+    assert_eq!((moved.len(), &moved[0]["because"][0]["seq"]), (1, &put_away[0]["seq"]));
     let from = format!("{session}@{}", put_away[0]["seq"]);
     let forked = desk.json(["fork", &from]);
     assert_eq!(forked.ended.code, 0, "{}", forked.ended.err);
