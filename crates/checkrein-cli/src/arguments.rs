@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod cassette;
 mod policy;
 mod script;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use checkrein::contract::NewLimit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::cassette::{Cassette, CassetteCheck, CassetteFromSession, CassetteRefresh};
 pub(crate) use self::policy::{
     Policy, PolicyCheck, PolicyDiff, PolicyImport, PolicyLint, PolicySuggest, PolicyTest, PolicyTrust,
 };
@@ -56,6 +58,9 @@ pub(crate) enum Command {
     Journal(Journal),
     /// Write the calls of a session as fixtures for `policy test`
     Record(Record),
+    /// Recorded answers of models: check them, record them anew, make one of a session
+    #[command(subcommand)]
+    Cassette(Cassette),
     /// Answer another agent's hook: the same policy in front of Claude Code and Codex
     Hook(Hook),
 }
@@ -127,9 +132,12 @@ pub(crate) struct Run {
     /// A task folder, or what to do in words
     #[arg(required = true, num_args = 1.., value_name = "TASK")]
     pub(crate) task: Vec<String>,
-    /// The model: script:FILE, anthropic:NAME, openai:NAME, gemini:NAME, compatible:URL#NAME
+    /// The model: script:FILE, replay:FILE, anthropic:NAME, openai:NAME, gemini:NAME, compatible:URL#NAME
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    /// Write what the model answers into a cassette, to be played with --model replay:FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
     /// A policy file, instead of the task's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod approvals;
+mod cassette;
 mod change;
 mod doctor;
 mod fork;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<u8, Harness
         Command::Tools(arguments) => tools::run(&arguments, context),
         Command::Doctor(arguments) => doctor::run(&arguments, context),
         Command::Journal(arguments) => journal::run(arguments, context),
+        Command::Cassette(arguments) => cassette::run(arguments, context),
         Command::Record(arguments) => record::run(&arguments, context),
         Command::Hook(arguments) => hook::run(&arguments, context),
     }

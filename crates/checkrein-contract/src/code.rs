@@ -183,6 +183,12 @@ codes! {
     ScriptUnused = "SCRIPT_UNUSED",
     /// The script has no step for this request.
     ScriptExhausted = "SCRIPT_EXHAUSTED",
+    /// The cassette has nothing recorded for this request.
+    CassetteMiss = "CASSETTE_MISS",
+    /// The cassette has something recorded that no request reached.
+    CassetteUnused = "CASSETTE_UNUSED",
+    /// What the cassette holds does not read as it did when it was recorded.
+    CassetteBroken = "CASSETTE_BROKEN",
     /// A person interrupted the run.
     Interrupted = "INTERRUPTED",
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Budget, CallId, Digest, Forked, Identity, Lane, Layer, Place, Price, SessionId, ToolSpec};
+use crate::{Budget, CallId, CassetteUse, Digest, Forked, Identity, Lane, Layer, Place, Price, SessionId, ToolSpec};
 
 /// Everything in force when a session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct SessionOpened {
     pub skills: Vec<Skill>,
     /// The model, as `script:FILE` or `provider:NAME`.
     pub model: String,
+    /// The cassette that answers in the model's place, or that it is recorded into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cassette: Option<CassetteUse>,
     /// The ceiling of one reply, tokens.
     pub max_output: u32,
     /// The context policy, with its numbers.

@@ -84,6 +84,7 @@ impl SessionOpened {
         if let Some(model) = &change.model {
             self.model.clone_from(model);
             self.price = change.price;
+            self.cassette = None;
         }
         put(&mut self.policy, change.policy.as_ref());
         put(&mut self.policy_digest, change.policy_digest.as_ref());

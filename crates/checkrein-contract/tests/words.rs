@@ -135,11 +135,23 @@ fn fault(fault: ProviderFault) -> ProviderError {
 /// Only what may be better next time is tried again, and a script that does not fit says so by its code.
 #[test]
 fn faults_of_a_provider() {
-    use ProviderFault::{Broken, RateLimited, Refused, ScriptExhausted, ScriptUnused, Server, TooLong};
-    let all = [RateLimited, Server, Broken, Refused, TooLong, ScriptExhausted, ScriptUnused].map(fault);
-    assert_eq!(all.each_ref().map(ProviderError::can_retry), [true, true, true, false, false, false, false]);
-    let failed = Code::ProviderFailed;
-    let codes = [failed, failed, failed, failed, Code::ContextOverflow, Code::ScriptExhausted, Code::ScriptUnused];
-    assert_eq!(all.each_ref().map(ProviderError::code), codes);
+    use ProviderFault::{
+        Broken, CassetteBroken, CassetteMiss, CassetteUnused, RateLimited, Refused, ScriptExhausted, ScriptUnused,
+        Server, TooLong,
+    };
+    for again in [RateLimited, Server, Broken].map(fault) {
+        assert!(again.can_retry() && again.code() == Code::ProviderFailed);
+    }
+    for (never, code) in [
+        (Refused, Code::ProviderFailed),
+        (TooLong, Code::ContextOverflow),
+        (ScriptExhausted, Code::ScriptExhausted),
+        (ScriptUnused, Code::ScriptUnused),
+        (CassetteMiss, Code::CassetteMiss),
+        (CassetteUnused, Code::CassetteUnused),
+        (CassetteBroken, Code::CassetteBroken),
+    ] {
+        assert!(!fault(never).can_retry() && fault(never).code() == code);
+    }
     assert!(!Silent.virtual_time(), "a provider's time is real unless it says otherwise");
 }

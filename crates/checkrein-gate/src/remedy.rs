@@ -72,9 +72,22 @@ pub fn remedy(code: Code) -> &'static str {
         | Code::ProviderFailed
         | Code::ContextOverflow
         | Code::SummaryUnusable
-        | Code::ScriptUnused
-        | Code::ScriptExhausted
         | Code::Interrupted => stop_remedy(code),
+        Code::ScriptUnused | Code::ScriptExhausted => script_remedy(code),
+        Code::CassetteMiss | Code::CassetteUnused | Code::CassetteBroken => CASSETTE_REMEDY,
+    }
+}
+
+/// What a person does about a cassette that does not fit any more.
+const CASSETTE_REMEDY: &str =
+    "Undo what changed, or record anew with `checkrein cassette refresh FILE` and read its diff.";
+
+/// What a person does about a script that does not fit.
+fn script_remedy(code: Code) -> &'static str {
+    if code == Code::ScriptUnused {
+        "Remove the step, or change the task so that it is reached."
+    } else {
+        "Add a step for this request, or an `else` step."
     }
 }
 
@@ -92,8 +105,6 @@ fn stop_remedy(code: Code) -> &'static str {
         }
         Code::SummaryUnusable => "Nothing to do: the harness lists what is not shown instead.",
         Code::ProviderFailed => "Check key, network and model name, then run again.",
-        Code::ScriptUnused => "Remove the step, or change the task so that it is reached.",
-        Code::ScriptExhausted => "Add a step for this request, or an `else` step.",
         Code::Interrupted => "Go on with `checkrein resume SESSION`.",
         _ => "Read the reason, then start a new session.",
     }

@@ -47,5 +47,5 @@ pub use prune::{PRUNED, Pruned, Pruning};
 pub use signed::{PublicKey, SignedHead};
 pub use store::{EventStore, FoundRow, SessionMeta, SessionRow, StoredRow};
 pub use stores::{Keeps, MemoryStore, STORES, SqliteStore, StoreKind};
-pub use transcript::transcript_lines;
+pub use transcript::{Names, transcript_lines};
 pub use verify::{ChainFault, ChainProblem, ChainReport, MissingPayload, verify_chain, verify_export};

@@ -45,7 +45,7 @@ fn line(event: &Event, names: &Names) -> String {
 /// The top-level fields of a body that differ between two runs of one script.
 fn left_out(body: &Body) -> &'static [&'static str] {
     match body {
-        Body::Session(_) => &["session", "forked"],
+        Body::Session(_) => &["session", "forked", "cassette"],
         Body::Decision { .. } => &["binds"],
         Body::Ask(_) => &["session", "binds", "rests_on", "requested_at", "expires_at"],
         Body::Approval { .. } => &["expires_at"],
@@ -73,9 +73,17 @@ fn left_out(body: &Body) -> &'static [&'static str] {
 
 /// Texts that differ between runs, with the names that stand for them; the longest text first, so that a folder inside
 /// another one is recognised before the other one.
-struct Names(Vec<(String, String)>);
+#[derive(Clone, Debug)]
+pub struct Names(Vec<(String, String)>);
 
 impl Names {
+    /// These texts and their names. Of equal texts the one that is named first counts.
+    pub fn new<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut names = Self(Vec::new());
+        pairs.into_iter().for_each(|(text, name)| names.add(text, name));
+        names.sorted()
+    }
+
     fn of(events: &[Event]) -> Self {
         let mut names = Self(Vec::new());
         let (mut approvals, mut rules, mut parts) = (0_usize, 0_usize, 0_usize);
@@ -118,9 +126,13 @@ impl Names {
                 _ => {}
             }
         }
+        names.sorted()
+    }
+
+    fn sorted(mut self) -> Self {
         // A stable sort: of two equal texts the one that was named first stands.
-        names.0.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
-        names
+        self.0.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        self
     }
 
     fn add(&mut self, text: &str, name: &str) {
@@ -167,7 +179,8 @@ impl Names {
         self.0.iter().any(|(known, _)| known == text)
     }
 
-    fn rename(&self, value: Value) -> Value {
+    /// The value with names in place of texts, also in keys of objects.
+    pub fn rename(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.rename_text(&text)),
             Value::Array(items) => items.into_iter().map(|item| self.rename(item)).collect(),

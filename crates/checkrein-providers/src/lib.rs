@@ -4,13 +4,19 @@
 //! - [`ScriptProvider`]: a model that follows a written script, with no network and no real time.
 //! - [`WireProvider`]: a model behind a vendor's server.
 //! - [`Server`]: the other end of the same wires, with a script behind it.
+//! - [`Recorder`], [`CassettePlayer`]: what a model answered, written down and played.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod cassette;
 mod script;
 mod serve;
 mod wires;
 
+pub use cassette::{
+    AnsweredBy, Came, Cassette, CassettePlayer, CassetteWriter, Digests, Flaw, Header, KindOf, Live, Recorder, Scrub,
+    TaskRef, changes,
+};
 pub use script::{Script, ScriptProvider};
 pub use serve::{Base, Exchange, Fault, Served, Server};
-pub use wires::{Patience, WireProvider, key_variable, wire_kinds};
+pub use wires::{PARSER, Patience, WireProvider, key_variable, wire_kinds};

@@ -16,6 +16,7 @@ mod fit;
 mod gemini;
 mod responses;
 mod slots;
+mod tape;
 mod transport;
 
 use checkrein_contract::{
@@ -25,13 +26,18 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::fault::by_status;
+pub(crate) use self::tape::{SharedTape, Tape, reread};
 pub use self::transport::Patience;
 
 use self::fit::{Accepts, fit};
-use self::transport::{Key, Transport, failed};
+use self::transport::{Events, Key, Transport, failed};
 
 /// The wires.
 const WIRES: &[&dyn Wire] = &[&anthropic::Anthropic, &chat::Chat, &responses::Responses, &gemini::Gemini];
+
+/// The version of what reads the streams. It is raised when the same bytes come to mean another reply, so that a cassette
+/// says under which they were read.
+pub const PARSER: u32 = 1;
 
 /// The kinds of models that are reached over a network, as in `KIND:NAME`, and how each is written whole.
 pub fn wire_kinds() -> impl Iterator<Item = (&'static str, String)> {
@@ -161,35 +167,97 @@ impl WireProvider {
     async fn exchange(
         &self,
         request: &ModelRequest,
+        tape: Option<&SharedTape>,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<ModelReply, ProviderError> {
-        let accepts = &self.wire.about().accepts;
-        let mut lost = Vec::new();
-        let tools = request.tools.iter().map(|tool| fit(tool, accepts, &mut lost)).collect();
+        let (tools, losses) = Losses::of(self.wire, &request.tools, is_first(request));
         let body = self.wire.body(&self.name, request, tools);
-        let mut events = self.transport.post(&self.wire.path(&self.name), &body).await?;
-        let mut reader = self.wire.reader();
-        while let Some(data) = events.next().await? {
-            if reader.last_words() == Some(data.trim()) {
-                break;
-            }
-            let event: Value = serde_json::from_str(&data)
-                .map_err(|why| failed(ProviderFault::Broken, format!("an event is not JSON: {why}")))?;
-            if reader.read(&event, on_delta)? == Flow::Done {
-                break;
-            }
+        let events = self.transport.post(&self.wire.path(&self.name), &body, tape).await?;
+        read(self.wire, events, on_delta).await.map(|reply| losses.told(reply))
+    }
+
+    /// Answers a request, and writes down how the answer came.
+    pub(crate) async fn taped(
+        &self,
+        request: &ModelRequest,
+        on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
+    ) -> (Result<ModelReply, ProviderError>, Tape) {
+        let shared = SharedTape::default();
+        let reply = self.answer(request, Some(&shared), on_delta).await;
+        let mut tape = shared.lock().map(|tape| tape.clone()).unwrap_or_default();
+        let clean = self.transport.without_key(tape.bytes());
+        if clean != tape.bytes() {
+            tape.pieces = vec![clean];
         }
-        events.close();
-        let mut reply = reader.finish()?;
-        let first = !request.messages.iter().any(|message| matches!(**message, Message::Assistant { .. }));
-        if !lost.is_empty() && first {
-            reply.provider = with_losses(reply.provider, &lost);
-        }
-        Ok(reply)
+        (reply, tape)
+    }
+
+    async fn answer(
+        &self,
+        request: &ModelRequest,
+        tape: Option<&SharedTape>,
+        on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
+    ) -> Result<ModelReply, ProviderError> {
+        let reply = self.exchange(request, tape, on_delta).await;
+        reply.map_err(|error| self.transport.told(self.wire.about().kind, error, &request.provider))
+    }
+
+    /// Whether requests carry a key.
+    pub(crate) fn has_key(&self) -> bool {
+        self.transport.has_key()
+    }
+
+    /// Whether the server is on this machine.
+    pub(crate) fn is_here(&self) -> bool {
+        self.transport.is_here()
     }
 }
 
-/// The journal says with the first reply what a wire could not be told in its schemas.
+/// Reads a reply.
+async fn read(
+    wire: &'static dyn Wire,
+    mut events: Events,
+    on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
+) -> Result<ModelReply, ProviderError> {
+    let mut reader = wire.reader();
+    while let Some(data) = events.next().await? {
+        if reader.last_words() == Some(data.trim()) {
+            break;
+        }
+        let event: Value = serde_json::from_str(&data)
+            .map_err(|why| failed(ProviderFault::Broken, format!("an event is not JSON: {why}")))?;
+        if reader.read(&event, on_delta)? == Flow::Done {
+            break;
+        }
+    }
+    events.close();
+    reader.finish()
+}
+
+/// Whether no reply came before a request.
+pub(crate) fn is_first(request: &ModelRequest) -> bool {
+    !request.messages.iter().any(|message| matches!(**message, Message::Assistant { .. }))
+}
+
+/// What a wire could not be told in its schemas. The journal says it with the first reply.
+struct Losses(Vec<String>);
+
+impl Losses {
+    /// The tools as the wire takes them, and what is lost.
+    fn of(wire: &dyn Wire, tools: &[ToolSpec], first: bool) -> (Vec<ToolSpec>, Self) {
+        let mut lost = Vec::new();
+        let fitted = tools.iter().map(|tool| fit(tool, &wire.about().accepts, &mut lost)).collect();
+        (fitted, Self(if first { lost } else { Vec::new() }))
+    }
+
+    fn told(self, mut reply: ModelReply) -> ModelReply {
+        if !self.0.is_empty() {
+            reply.provider = with_losses(reply.provider, &self.0);
+        }
+        reply
+    }
+}
+
 fn with_losses(provider: Value, lost: &[String]) -> Value {
     let mut map = match provider {
         Value::Object(map) => map,
@@ -209,10 +277,7 @@ impl Provider for WireProvider {
         request: &'a ModelRequest,
         on_delta: &'a mut (dyn FnMut(Delta<'_>) + Send),
     ) -> BoxFuture<'a, Result<ModelReply, ProviderError>> {
-        Box::pin(async move {
-            let reply = self.exchange(request, on_delta).await;
-            reply.map_err(|error| self.transport.told(self.wire.about().kind, error, &request.provider))
-        })
+        Box::pin(self.answer(request, None, on_delta))
     }
 }
 

@@ -199,7 +199,7 @@ impl HarnessBuilder {
         if let (None, Some(name)) = (&extensions.provider, &self.model) {
             let key = extensions.keys.of(name, &folder, &self.environment)?;
             let environment: Vec<_> = self.environment.iter().cloned().chain(key).collect();
-            extensions.provider = Some(defaults::provider(name, &folder, &environment)?);
+            extensions.provider = Some(defaults::live(name, &folder, &environment)?.provider());
         }
         let source =
             |text| PolicySource { layer: Layer::Managed, file: POLICY_FILE.to_owned(), text, only_tightens: false };

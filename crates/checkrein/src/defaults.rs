@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use checkrein_contract::Provider;
 use checkrein_gate::guards::RepeatedFailures;
 use checkrein_gate::{AnyTool, Guard, Registry};
 use checkrein_policy::{Manifest, Models};
-use checkrein_providers::{Patience, Script, ScriptProvider, WireProvider, wire_kinds};
+use checkrein_providers::{Live, Patience, Script, ScriptProvider, WireProvider, wire_kinds};
 use checkrein_session::tools::{registered, session_tools};
 use checkrein_toml::{FileError, Source, nearest};
 use checkrein_tools::CommandTool;
@@ -97,24 +96,20 @@ fn unknown_tool<'a>(named: &NamedTool, known: impl Iterator<Item = &'a str>) -> 
 ///
 /// # Errors
 /// [`HarnessError`] when there is no such model or its file has a mistake.
-pub(crate) fn provider(
-    model: &str,
-    folder: &Path,
-    environment: &[(String, String)],
-) -> Result<Arc<dyn Provider>, HarnessError> {
+pub(crate) fn live(model: &str, folder: &Path, environment: &[(String, String)]) -> Result<Live, HarnessError> {
     let Some((kind, name)) = model.split_once(':') else {
         return Err(HarnessError::Task(format!("model `{model}`: write {}", ways())));
     };
     match kind {
-        "script" => Ok(Arc::new(ScriptProvider::new(script(&folder.join(name))?, name))),
+        "script" => Ok(Live::Other(Arc::new(ScriptProvider::new(script(&folder.join(name))?, name)))),
         wire if wire_kinds().any(|(known, _)| known == wire) => {
             let variable =
                 |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
             let opened = WireProvider::open(model, variable, Patience::default());
-            Ok(Arc::new(opened.map_err(HarnessError::Task)?))
+            Ok(Live::Wire(Arc::new(opened.map_err(HarnessError::Task)?)))
         }
         other => {
-            let near = nearest(other, wire_kinds().map(|(kind, _)| kind).chain(["script"]));
+            let near = nearest(other, wire_kinds().map(|(kind, _)| kind).chain(["script", "replay"]));
             let near = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
             let message = format!("model `{model}`: nothing here is called `{other}`; write {}{near}", ways());
             Err(HarnessError::Task(message))
@@ -131,5 +126,5 @@ pub(crate) fn script(path: &Path) -> Result<Script, HarnessError> {
 /// The ways to name a model.
 fn ways() -> String {
     let wires: Vec<String> = wire_kinds().map(|(_, form)| format!(", `{form}`")).collect();
-    format!("`script:FILE`{}", wires.concat())
+    format!("`script:FILE`, `replay:FILE`{}", wires.concat())
 }

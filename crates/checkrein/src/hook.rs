@@ -130,6 +130,7 @@ impl Watch<'_> {
             tools: Vec::new(),
             skills: Vec::new(),
             model: format!("hook:{name}"),
+            cassette: None,
             max_output: 0,
             context: serde_json::json!({ "policy": "keep_everything", "parameters": {} }),
             policy,

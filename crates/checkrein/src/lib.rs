@@ -78,6 +78,7 @@
 
 pub mod approvals;
 mod builder;
+pub mod cassette;
 mod catalogue;
 mod check;
 mod clock;

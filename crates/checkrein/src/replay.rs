@@ -5,9 +5,8 @@
 //! the facts that were found out. It proves nothing about the chain; `verify` does.
 
 mod again;
-mod difference;
 
-use checkrein_contract::{Body, Event, FinishedAs, SessionId, SessionOpened};
+use checkrein_contract::{Body, Event, FinishedAs, SessionId, SessionOpened, first_difference};
 use checkrein_session::State;
 
 use self::again::Again;
@@ -123,7 +122,7 @@ impl Broken {
 
 fn held_against(made: &Body, found: &Body) -> Result<(), Broken> {
     let json = |body: &Body| serde_json::to_value(body).map_err(|error| Broken::whole("an event", error.to_string()));
-    let Some(difference) = difference::first(&json(made)?, &json(found)?) else { return Ok(()) };
+    let Some(difference) = first_difference(&json(made)?, &json(found)?) else { return Ok(()) };
     Err(Broken {
         pointer: difference.pointer,
         expected: difference.expected,

@@ -1,6 +1,7 @@
 //! From a task to a session that can be driven, and from a journal back to one.
 
 mod fork;
+mod model;
 mod prepare;
 mod resume;
 
@@ -33,8 +34,10 @@ use crate::task::{Task, WorkspaceMode};
 use crate::{HarnessError, workspace};
 
 pub use fork::{Fork, ForkOptions, ForkedWorkspace, Touch};
+pub(crate) use model::kinds_of;
 pub(crate) use prepare::Prepared;
 pub use resume::ResumeOptions;
+pub(crate) use resume::task_of;
 
 /// Time between a copy and the session's beginning. Times of files lag behind the clock by up to a tick of the kernel (10 ms
 /// at most), and as much is allowed for when they are compared; without a pause all that was copied would look changed.
@@ -116,6 +119,8 @@ pub struct RunOptions {
     pub on_ask: Option<OnAsk>,
     /// Programs may run unconfined.
     pub unconfined: bool,
+    /// A cassette that is recorded: a file that is not there yet.
+    pub record: Option<PathBuf>,
 }
 
 impl Harness {
@@ -126,9 +131,10 @@ impl Harness {
     pub fn begin(&self, task: &Task, options: &RunOptions, front: Front) -> Result<Session, HarnessError> {
         let machine = self.machine();
         let session = machine.session_id();
-        let (model, provider) = self.model(task, options)?;
-        let Prepared { opened, registry, policy, context, redactor, sandbox } =
-            self.prepare(task, options, &session, model)?;
+        let source = self.source(task, options)?;
+        let Prepared { mut opened, registry, policy, context, redactor, sandbox } =
+            self.prepare(task, options, &session, source.model().to_owned())?;
+        let provider = self.provider_of(source, task, options, &mut opened, &registry, &redactor)?;
         let taken = machine.take(&self.home, &session)?;
         machine.tidy(&self.home);
         self.make_workspace(task, &session)?;
@@ -174,25 +180,6 @@ impl Harness {
         defaults::guards().into_iter().chain(self.extensions.guards.iter().cloned()).collect()
     }
 
-    /// The model that a person, the task or the host names, as sessions record it.
-    pub(crate) fn model_named(&self, task: &Task, options: &RunOptions) -> Result<String, HarnessError> {
-        let custom = self.extensions.provider.as_ref().map(|provider| provider.model().to_owned());
-        let model = custom.or_else(|| options.model.clone()).or_else(|| task.model.clone()).ok_or_else(|| {
-            HarnessError::Task(
-                "no model is named: give `--model script:FILE` or `--model anthropic:NAME`, or `script` in task.toml"
-                    .to_owned(),
-            )
-        })?;
-        Ok(absolute_script(&model, options.model.is_some().then_some(self.folder.as_path())))
-    }
-
-    fn model(&self, task: &Task, options: &RunOptions) -> Result<(String, Arc<dyn Provider>), HarnessError> {
-        let model = self.model_named(task, options)?;
-        let folder = task.folder.as_deref().filter(|_| options.model.is_none()).unwrap_or(&self.folder);
-        let provider = self.provider(&model, folder)?;
-        Ok((model, provider))
-    }
-
     pub(crate) fn registry(&self, task: &Task) -> Result<Registry, HarnessError> {
         let models = models_of(self.policies.commands.iter().chain(&task.commands))?;
         let mut registry = defaults::registry(task, self.extensions.shipped.as_deref(), &models)?;
@@ -200,17 +187,6 @@ impl Harness {
             registry.add_any(Arc::clone(tool))?;
         }
         Ok(registry)
-    }
-
-    fn provider(&self, model: &str, folder: &Path) -> Result<Arc<dyn Provider>, HarnessError> {
-        match &self.extensions.provider {
-            Some(provider) => Ok(Arc::clone(provider)),
-            None => {
-                let key = self.extensions.keys.of(model, &self.folder, &self.environment)?;
-                let environment: Vec<_> = self.environment.iter().cloned().chain(key).collect();
-                defaults::provider(model, folder, &environment)
-            }
-        }
     }
 
     /// What programs find in their environment. Every secret that the task names has to be there.
@@ -229,7 +205,7 @@ impl Harness {
     }
 
     /// What takes secrets out of texts, and where programs run.
-    fn around(&self, task: &Task, unconfined: bool) -> Result<(Redactor, Arc<dyn Sandbox>), HarnessError> {
+    pub(crate) fn around(&self, task: &Task, unconfined: bool) -> Result<(Redactor, Arc<dyn Sandbox>), HarnessError> {
         let environment = self.environment(task)?;
         Ok((redactor_of(&environment)?, self.sandbox(environment, unconfined)))
     }
@@ -390,14 +366,6 @@ fn money_can_be_held(opened: &SessionOpened, budget: &Budget) -> Result<(), Harn
 /// Loads the policy that is in force in a session.
 pub(crate) fn policy_of(opened: &SessionOpened) -> Result<Arc<Policy>, HarnessError> {
     load_policy(&opened.policy, &opened.place, &opened.identity, &opened.variables)
-}
-
-/// A script that a person named is looked for where they stand, now and on resume.
-fn absolute_script(model: &str, folder: Option<&Path>) -> String {
-    match (model.strip_prefix("script:"), folder) {
-        (Some(file), Some(folder)) if !Path::new(file).is_absolute() => format!("script:{}", shown(&folder.join(file))),
-        _ => model.to_owned(),
-    }
 }
 
 fn system(task: &Task) -> String {

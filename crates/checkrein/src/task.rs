@@ -10,7 +10,7 @@ use checkrein_contract::{Budget, Check, Identity, OnAsk, PolicySource, Price, Sk
 use checkrein_policy::Manifest;
 use serde_json::Value;
 
-pub(crate) use load::{by_window, project_policy, read, unreadable};
+pub(crate) use load::{TASK_FILE, by_window, project_policy, read, unreadable};
 pub use load::{find_folder, from_folder, from_words};
 
 /// A task, read and checked, before anything of it runs.

@@ -44,6 +44,7 @@ pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError
         policy: arguments.policy.clone(),
         on_ask,
         unconfined: arguments.unconfined,
+        record: arguments.record.clone(),
     };
     if arguments.dry {
         let projected = harness.project(&task, &options)?;
@@ -86,7 +87,7 @@ fn settlement(text: &str) -> Result<(CallId, Settlement), HarnessError> {
 }
 
 /// Who watches and who is asked. `before` are the events of earlier processes.
-fn front(context: &Context, json: bool, before: &[Event]) -> Front {
+pub(super) fn front(context: &Context, json: bool, before: &[Event]) -> Front {
     if json {
         return Front { observer: Box::new(JsonLines::new(context.out())), asker: None };
     }
@@ -96,7 +97,7 @@ fn front(context: &Context, json: bool, before: &[Event]) -> Front {
     Front { observer: Box::new(live), asker }
 }
 
-fn finish(mut session: Session, context: &Context, json: bool) -> Result<u8, HarnessError> {
+pub(super) fn finish(mut session: Session, context: &Context, json: bool) -> Result<u8, HarnessError> {
     let started = Instant::now();
     let outcome = drive(&mut session)?;
     let mut out = context.out();
@@ -110,7 +111,7 @@ fn finish(mut session: Session, context: &Context, json: bool) -> Result<u8, Har
     Ok(outcome.status.exit_code())
 }
 
-fn drive(session: &mut Session) -> Result<Outcome, HarnessError> {
+pub(super) fn drive(session: &mut Session) -> Result<Outcome, HarnessError> {
     let cancel = session.cancel_token();
     super::block_on(async {
         let interrupts = async {

@@ -14,7 +14,7 @@ use checkrein::contract::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-use super::phrases::{call_in_a_line, message_of, printable, put_away, time_of};
+use super::phrases::{call_in_a_line, message_of, model_of, printable, put_away, time_of};
 use super::why::reason;
 
 const DIM: Style = Style::new().dimmed();
@@ -71,7 +71,7 @@ impl Live {
             "{BOLD}{}{BOLD:#}  {DIM}session {}, {}{DIM:#}",
             printable(&opened.task),
             opened.session,
-            printable(&opened.model)
+            printable(&model_of(opened))
         ));
         self.line(&format!("{DIM}in {}{DIM:#}", printable(&opened.place.root)));
         let trusted = opened.folder.is_some()

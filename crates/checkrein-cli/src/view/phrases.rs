@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use checkrein::contract::{Compacted, steers};
+use checkrein::contract::{CassetteMode, Compacted, SessionOpened, steers};
 use checkrein::usage::Counted;
 use serde_json::Value;
 
@@ -32,6 +32,17 @@ pub(crate) fn put_away(event: &Compacted) -> String {
         (Some(summary), _) => format!("{what}; in their place: {summary}"),
         (None, Some(reason)) => format!("{what}; listed without a summary: {reason}"),
         (None, None) => format!("{what}; listed without a summary"),
+    }
+}
+
+/// The model of a session, and the cassette that answers in its place or that it is recorded into.
+pub(crate) fn model_of(opened: &SessionOpened) -> String {
+    match &opened.cassette {
+        Some(cassette) if cassette.mode == CassetteMode::Replay => {
+            format!("{}, played from {}", opened.model, cassette.file)
+        }
+        Some(cassette) => format!("{}, recorded into {}", opened.model, cassette.file),
+        None => opened.model.clone(),
     }
 }
 

@@ -14,7 +14,9 @@ use checkrein::usage::counted;
 use serde_json::Value;
 
 use super::page::{BOLD, DIM, GREEN, LABEL, Page, RED, Row, Text, YELLOW, since};
-use super::phrases::{arguments_in_lines, call_in_a_line, compared, grouped, message_of, printable, put_away, time_of};
+use super::phrases::{
+    arguments_in_lines, call_in_a_line, compared, grouped, message_of, model_of, printable, put_away, time_of,
+};
 use super::why::{reason, verdict_style};
 
 /// How much of what is behind a failure is shown, characters.
@@ -68,7 +70,7 @@ fn head(page: &mut Page<'_>, opened: &SessionOpened, began: u64, events: &[Event
     if let Some(parent) = &opened.parent {
         page.fact("part of", &format!("{}, its call {}", parent.session, parent.call));
     }
-    page.fact("model", &opened.model);
+    page.fact("model", &model_of(opened));
     page.fact("workspace", &opened.place.root);
     if !opened.identity.0.is_empty() {
         let names: Vec<_> = opened.identity.0.iter().map(|(name, value)| format!("{name} {value}")).collect();

@@ -174,7 +174,7 @@ fn script(page: &str) -> String {
     script
 }
 
-/// Shows R18, R164: nothing of it in the state folder, on the terminal, in JSON, in an export or in fixtures.
+/// Shows R18, R164: nothing of it in the state folder, on the terminal, in JSON, in an export, in fixtures or in a cassette.
 #[test]
 fn no_canary_is_found_anywhere() {
     let desk = Desk::new();
@@ -201,7 +201,8 @@ fn no_canary_is_found_anywhere() {
     let prompt = format!("prompt = '''With {} and {}.'''", shaped()[0].1, known());
     desk.write("task/task.toml", &settings.replace("prompt = \"Do it.\"", &prompt));
     for json in [true, false] {
-        let mut command = desk.command(["run".as_ref(), task.as_os_str()]);
+        let cassette = desk.path(&format!("recorded-{json}.jsonl"));
+        let mut command = desk.command(["run".as_ref(), task.as_os_str(), "--record".as_ref(), cassette.as_os_str()]);
         command.env("CHECKREIN_SECRET_SHOP", known()).env("GITHUB_TOKEN", &shaped()[0].1);
         command.env("SSL_CERT_FILE", desk.path("site/certificate.pem"));
         if json {
@@ -219,6 +220,10 @@ fn no_canary_is_found_anywhere() {
             nothing_in("the terminal", ended.out.as_bytes());
             nothing_in("the terminal's errors", ended.err.as_bytes());
         }
+        nothing_in("the cassette", &std::fs::read(&cassette).unwrap());
+        let mut command = desk.command(["cassette".as_ref(), "check".as_ref(), cassette.as_os_str()]);
+        let checked = ended(command.env("CHECKREIN_SECRET_SHOP", known()).output().unwrap());
+        assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
     }
     nothing_in_the_state(&desk);
 }

@@ -6,6 +6,7 @@ mod support;
 mod answers;
 mod bad_input;
 mod canary;
+mod cassettes;
 mod codex;
 mod context;
 mod control;

@@ -105,6 +105,12 @@ pub enum ProviderFault {
     ScriptExhausted,
     /// A script has a step that no request reached.
     ScriptUnused,
+    /// A cassette has nothing recorded for this request.
+    CassetteMiss,
+    /// A cassette has something recorded that no request reached.
+    CassetteUnused,
+    /// What a cassette holds does not read as it did when it was recorded.
+    CassetteBroken,
 }
 
 /// A failed request.
@@ -132,6 +138,9 @@ impl ProviderError {
         match self.fault {
             ProviderFault::ScriptExhausted => Code::ScriptExhausted,
             ProviderFault::ScriptUnused => Code::ScriptUnused,
+            ProviderFault::CassetteMiss => Code::CassetteMiss,
+            ProviderFault::CassetteUnused => Code::CassetteUnused,
+            ProviderFault::CassetteBroken => Code::CassetteBroken,
             ProviderFault::RateLimited | ProviderFault::Server | ProviderFault::Broken | ProviderFault::Refused => {
                 Code::ProviderFailed
             }
@@ -176,7 +185,7 @@ pub trait Provider: Send + Sync {
     ) -> BoxFuture<'a, Result<ModelReply, ProviderError>>;
 
     /// Called when a session completed, with what the provider asked to get back last. A script complains here about
-    /// steps that no request reached.
+    /// steps that no request reached, a cassette about rows.
     ///
     /// # Errors
     /// A [`ProviderError`] makes the session fail with its code.

@@ -144,6 +144,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
             body: "Look the order up first.".to_owned(),
         }],
         model: "script:script.toml".to_owned(),
+        cassette: None,
         max_output: 4_096,
         context: json!({"name": "keep_everything"}),
         policy_digest: Digest::of(policy.text.as_bytes()),

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Once;
 use std::time::Duration;
 
+use bytes::Bytes;
 use checkrein_contract::{ProviderError, ProviderFault};
 use futures_util::FutureExt as _;
 use futures_util::stream::{Stream, StreamExt as _, try_unfold};
@@ -18,6 +19,7 @@ use serde_json::Value;
 use sse_stream::{Sse, SseByteStream};
 
 use super::fault;
+use super::tape::{SharedTape, Tape};
 
 /// Longest answer, bytes. The longest replies of today's models are some 130,000 tokens; with each token in an event of its
 /// own that is about 40 MB.
@@ -102,8 +104,7 @@ impl Transport {
         if url.fragment().is_some() {
             return Err(format!("`{address}` has a fragment, where the path of a request has to follow"));
         }
-        let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-        let here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        let here = is_here(url.host_str().unwrap_or_default());
         match url.scheme() {
             "https" => {}
             "http" if here => {}
@@ -125,7 +126,12 @@ impl Transport {
     }
 
     /// Sends a request and waits for the beginning of its answer.
-    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Events, ProviderError> {
+    pub(super) async fn post(
+        &self,
+        path: &str,
+        body: &Value,
+        tape: Option<&SharedTape>,
+    ) -> Result<Events, ProviderError> {
         let body = serde_json::to_vec(body).map_err(|error| failed(ProviderFault::Refused, error.to_string()))?;
         let request = self.client.post(format!("{}{path}", self.address));
         let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream").body(body);
@@ -135,39 +141,110 @@ impl Transport {
         })?;
         let type_ = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let streams = type_.trim_start().to_ascii_lowercase().starts_with("text/event-stream");
-        if response.status().is_success() && streams {
-            return Ok(Events::new(response));
+        let streams = response.status().is_success() && streams;
+        let (status, wait_ms) = (response.status().as_u16(), fault::retry_after_ms(response.headers()));
+        on(tape, |tape| *tape = Tape { status, streams, wait_ms, ..Tape::default() });
+        if streams {
+            return Ok(Events::of(pieces(response, tape.cloned())));
         }
-        Err(self.refusal(response).await)
+        Err(refusal(response, status, wait_ms, tape).await)
     }
 
-    /// What an answer says that is no stream.
-    async fn refusal(&self, mut response: Response) -> ProviderError {
-        if response.status().is_redirection() {
-            let message = "the server sends on to another address, which is not followed; name that address".to_owned();
-            return failed(ProviderFault::Refused, message);
+    /// Whether requests carry a key.
+    pub(super) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// The bytes without the key, in case a server repeats it.
+    pub(super) fn without_key(&self, bytes: Vec<u8>) -> Vec<u8> {
+        match (&self.key, std::str::from_utf8(&bytes)) {
+            (Some(key), Ok(text)) if text.contains(&key.0) => key.out_of(text).into_bytes(),
+            _ => bytes,
         }
-        let status = response.status().as_u16();
-        let wait_ms = fault::retry_after_ms(response.headers());
-        let mut body = Vec::new();
-        // An error whose text breaks off is still this error.
-        while let Ok(Some(piece)) = response.chunk().await {
-            body.extend_from_slice(&piece);
-            if body.len() > MOST_ERROR_BYTES {
-                body.truncate(MOST_ERROR_BYTES);
-                break;
-            }
-        }
-        let mut error = fault::of_answer(status, &String::from_utf8_lossy(&body));
-        error.retry_after_ms = wait_ms.or(error.retry_after_ms);
-        error
+    }
+
+    /// Whether the address is on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        Url::parse(&self.address).is_ok_and(|url| url.host_str().is_some_and(is_here))
     }
 
     /// An error, ready to be recorded: with the name of the wire, bounded, and without the key.
     pub(super) fn told(&self, wire: &str, error: ProviderError, provider: &Value) -> ProviderError {
         let message = self.key.as_ref().map_or_else(|| error.message.clone(), |key| key.out_of(&error.message));
-        ProviderError { message: format!("{wire}: {}", fault::bounded(&message)), provider: provider.clone(), ..error }
+        named(wire, ProviderError { message, ..error }, provider)
     }
+}
+
+/// Whether a host is this very machine.
+fn is_here(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Writes something down, where something is written down.
+fn on(tape: Option<&SharedTape>, write: impl FnOnce(&mut Tape)) {
+    if let Some(mut tape) = tape.and_then(|tape| tape.lock().ok()) {
+        write(&mut tape);
+    }
+}
+
+/// The pieces of an answer as they come.
+fn pieces(response: Response, tape: Option<SharedTape>) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
+    try_unfold((response, 0_usize, tape), |(mut response, seen, tape)| async move {
+        let piece = match response.chunk().await {
+            Ok(Some(piece)) => piece,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                on(tape.as_ref(), |tape| tape.broke = Some(cause(&error)));
+                return Err(io::Error::other(error));
+            }
+        };
+        let seen = seen.saturating_add(piece.len());
+        if seen > MOST_BYTES {
+            let why = format!("the answer is larger than {MOST_BYTES} bytes");
+            on(tape.as_ref(), |tape| tape.broke = Some(why.clone()));
+            return Err(io::Error::other(why));
+        }
+        on(tape.as_ref(), |tape| tape.pieces.push(piece.to_vec()));
+        Ok(Some((piece, (response, seen, tape))))
+    })
+}
+
+/// What an answer says that is no stream.
+async fn refusal(
+    mut response: Response,
+    status: u16,
+    wait_ms: Option<u64>,
+    tape: Option<&SharedTape>,
+) -> ProviderError {
+    let mut body = Vec::new();
+    // An error whose text breaks off is still this error.
+    while let Ok(Some(piece)) = response.chunk().await {
+        body.extend_from_slice(&piece);
+        if body.len() > MOST_ERROR_BYTES {
+            body.truncate(MOST_ERROR_BYTES);
+            break;
+        }
+    }
+    on(tape, |tape| tape.pieces.push(body.clone()));
+    refused(status, wait_ms, &body)
+}
+
+/// The error in an answer that is no stream.
+pub(super) fn refused(status: u16, wait_ms: Option<u64>, body: &[u8]) -> ProviderError {
+    if (300..400).contains(&status) {
+        let message = "the server sends on to another address, which is not followed; name that address".to_owned();
+        return failed(ProviderFault::Refused, message);
+    }
+    let mut error = fault::of_answer(status, &String::from_utf8_lossy(body));
+    error.retry_after_ms = wait_ms.or(error.retry_after_ms);
+    error
+}
+
+/// An error with the name of its wire, bounded.
+pub(super) fn named(wire: &str, error: ProviderError, provider: &Value) -> ProviderError {
+    let message = format!("{wire}: {}", fault::bounded(&error.message));
+    ProviderError { message, provider: provider.clone(), ..error }
 }
 
 /// The events of an answer.
@@ -176,15 +253,8 @@ pub(super) struct Events {
 }
 
 impl Events {
-    fn new(response: Response) -> Self {
-        let bytes = try_unfold((response, 0_usize), |(mut response, seen)| async move {
-            let Some(piece) = response.chunk().await.map_err(io::Error::other)? else { return Ok(None) };
-            let seen = seen.saturating_add(piece.len());
-            if seen > MOST_BYTES {
-                return Err(io::Error::other(format!("the answer is larger than {MOST_BYTES} bytes")));
-            }
-            Ok(Some((piece, (response, seen))))
-        });
+    /// The events in these bytes, however they are cut.
+    pub(super) fn of(bytes: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Self {
         Self { stream: Box::pin(SseByteStream::new(Box::pin(bytes))) }
     }
 

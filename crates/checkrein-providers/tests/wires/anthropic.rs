@@ -9,7 +9,7 @@ use super::{a_cut_is_never_a_reply, error_of, pieces_do_not_matter, reply_to, sa
 const KIND: &str = "anthropic";
 
 /// Thinking, text, two calls; pings between; a kind of event and a kind of block that nobody knows.
-const STREAM: &str = r#"event: message_start
+pub(super) const STREAM: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"some-model","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"cache_creation_input_tokens":30,"cache_read_input_tokens":200,"output_tokens":1}}}
 
 event: content_block_start

@@ -10,7 +10,7 @@ use super::{a_cut_is_never_a_reply, error_of, pieces_do_not_matter, raw, reply_t
 const KIND: &str = "compatible";
 
 /// A comment first, as proxies send while they wait; reasoning, text, two calls, the count behind the end.
-const STREAM: &str = r#": PROCESSING
+pub(super) const STREAM: &str = r#": PROCESSING
 
 data: {"id":"c-1","object":"chat.completion.chunk","created":1,"model":"some-model","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}],"usage":null}
 

@@ -10,7 +10,7 @@ use super::{a_cut_is_never_a_reply, error_of, pieces_do_not_matter, reply_to, sa
 const KIND: &str = "gemini";
 
 /// A thought, text with its signature behind it, two calls of which the first is signed.
-const STREAM: &str = r#"data: {"candidates":[{"content":{"parts":[{"text":"First look.","thought":true}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":242},"modelVersion":"some-model","responseId":"r1"}
+pub(super) const STREAM: &str = r#"data: {"candidates":[{"content":{"parts":[{"text":"First look.","thought":true}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":242},"modelVersion":"some-model","responseId":"r1"}
 
 data: {"candidates":[{"content":{"parts":[{"text":"I look — "}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":242,"candidatesTokenCount":4}}
 

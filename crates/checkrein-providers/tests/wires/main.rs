@@ -2,6 +2,7 @@
 //! pieces, cut at every byte, stalled, reset, and with every kind of error. No key, no network.
 
 mod anthropic;
+mod cassettes;
 mod chat;
 mod faults;
 mod gemini;

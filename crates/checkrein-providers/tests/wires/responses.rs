@@ -10,7 +10,7 @@ use super::{a_cut_is_never_a_reply, error_of, pieces_do_not_matter, reply_to, sa
 const KIND: &str = "openai";
 
 /// Reasoning, text, two calls.
-const STREAM: &str = r#"event: response.created
+pub(super) const STREAM: &str = r#"event: response.created
 data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","status":"in_progress","output":[],"usage":null}}
 
 event: response.output_item.added

@@ -57,6 +57,7 @@ pub(crate) fn opened() -> SessionOpened {
         tools: Vec::new(),
         skills: Vec::new(),
         model: "script:x".to_owned(),
+        cassette: None,
         max_output: 1_000,
         context: Value::Null,
         policy: Vec::new(),

@@ -67,7 +67,8 @@ impl Session {
         let Beginning { session, call, delegation, number, budget } = beginning;
         let state = &self.log.state;
         let parent = state.opened();
-        let spill = self.spill.below(session.as_str());
+        // The model reads this path, so it is called alike in every run.
+        let spill = self.spill.below(&format!("task-{number}"));
         let mut variables = parent.variables.clone();
         variables.retain(|(name, _)| name != "spill");
         variables.push(("spill".to_owned(), spill.folder().display().to_string()));

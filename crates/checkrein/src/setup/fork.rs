@@ -8,15 +8,16 @@
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::{
-    Actor, Body, CallId, Digest, EVENT_VERSION, Effect, Event, Forked, Layer, PolicySource, Recomposed, SessionChange,
-    SessionId, SessionOpened, without_remembered,
+    Actor, Body, CallId, CassetteMode, Digest, EVENT_VERSION, Effect, Event, Forked, Layer, PolicySource, Recomposed,
+    SessionChange, SessionId, SessionOpened, without_remembered,
 };
 use checkrein_journal::SessionMeta;
 use checkrein_sandbox::Environment;
 use checkrein_session::{Next, State};
 use serde_json::Value;
 
-use super::{AFTER_COPY, Harness, absolute_script, policy_of, shown};
+use super::model::absolute_file;
+use super::{AFTER_COPY, Harness, policy_of, shown};
 use crate::HarnessError;
 use crate::secrets::{redactor_of, without_secrets};
 use crate::task::{from_folder, read};
@@ -136,8 +137,8 @@ impl Harness {
         change: &mut Recomposed,
     ) -> Result<(), HarnessError> {
         if let Some(model) = &options.model {
-            let model = absolute_script(model, Some(&self.folder));
-            self.provider(&model, &self.folder)?;
+            let model = absolute_file(model, Some(&self.folder));
+            self.live(&model, &self.folder)?;
             change.price = self.models.of(&model).price;
             change.changes.push(format!("the model is {model} instead of {}", opened.model));
             change.model = Some(model);
@@ -228,6 +229,8 @@ fn journal_of(
         forked.before = opened.forked.take().map(Box::new);
         opened.session = session.clone();
         opened.forked = Some(forked);
+        // What the fork is answered is no part of that recording.
+        opened.cassette.take_if(|cassette| cassette.mode == CassetteMode::Record);
     }
     let by = Actor::Person(person.to_owned());
     let words = words.map(|text| Body::Input { call: None, text });

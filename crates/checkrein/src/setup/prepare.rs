@@ -64,6 +64,7 @@ impl Harness {
             tools,
             skills: task.skills.clone(),
             model,
+            cassette: None,
             max_output,
             context: serde_json::json!({ "policy": task.context.0, "parameters": context.parameters() }),
             instructions: task.instructions.clone(),

@@ -1,6 +1,6 @@
 //! From a journal back to a session that can be driven.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use checkrein_contract::{
@@ -56,15 +56,14 @@ impl Harness {
         }
         // What is new is not on offer until somebody said so.
         let registry = delegate::scoped(&registry, &opened.tools);
-        let folder = opened.folder.clone().map(PathBuf::from);
-        let provider = self.provider(&opened.model, folder.as_deref().unwrap_or(&self.folder))?;
+        let (redactor, sandbox) = self.around(&task, opened.unconfined_by.is_some())?;
+        let provider = self.model_again(&task, &opened, &registry, &redactor)?;
         let provider =
             opened.parent.as_ref().map_or(Arc::clone(&provider), |parent| delegate::of(&provider, parent.number));
         let policy = policy_of(&opened)?;
         let context = context_of(&opened)?;
         let clock = machine.clock(provider.virtual_time());
         let (store, observer) = (Arc::clone(&self.store), front.observer);
-        let (redactor, sandbox) = self.around(&task, opened.unconfined_by.is_some())?;
         if change.is_some() {
             without_secrets(&opened, &redactor)?;
         }
@@ -158,7 +157,7 @@ fn counted(
 }
 
 /// The task of a session, as it is now.
-fn task_of(opened: &SessionOpened) -> Result<Task, HarnessError> {
+pub(crate) fn task_of(opened: &SessionOpened) -> Result<Task, HarnessError> {
     match &opened.folder {
         Some(folder) => from_folder(Path::new(folder)),
         None => from_words(&opened.prompt, Path::new(&opened.place.root)),

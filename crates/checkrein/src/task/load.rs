@@ -35,7 +35,7 @@ const STEERING: &[&str] = &[
     "TMPDIR",
 ];
 /// The file that makes a folder a task.
-const TASK_FILE: &str = "task.toml";
+pub(crate) const TASK_FILE: &str = "task.toml";
 /// A policy that a project brings along; it counts only where it tightens.
 const PROJECT_POLICY: &str = ".checkrein/policy.toml";
 
@@ -166,8 +166,7 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
     let loader = Loader { folder, source };
     let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let manifests = loader.manifests()?;
-    let mut control_files = vec![PathBuf::from(TASK_FILE)];
-    control_files.extend(file.script.iter().chain(&file.policy).map(|path| plain(path.get_ref())));
+    let control_files = control_files(&file);
     let mut protected = control_files.clone();
     protected.extend(["tools", "commands"].map(PathBuf::from));
     protected.extend(file.skills.iter().map(|skill| plain(skill.get_ref())));
@@ -234,6 +233,13 @@ fn budget(source: Source<'_>, written: Option<Spanned<Budget>>) -> Result<Budget
         return Err(source.error(written.span().start, "`usd` of `[budget]` is an amount of dollars, not below zero"));
     }
     Ok(written.into_inner())
+}
+
+/// What steers the session in the folder, as it is written there.
+fn control_files(file: &TaskFile) -> Vec<PathBuf> {
+    let played = file.model.as_ref().and_then(|model| model.get_ref().strip_prefix("replay:"));
+    let named = file.script.iter().chain(&file.policy).map(|path| path.get_ref().as_str()).chain(played);
+    std::iter::once(PathBuf::from(TASK_FILE)).chain(named.map(plain)).collect()
 }
 
 /// A path as it was written, without `./`.

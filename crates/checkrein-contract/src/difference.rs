@@ -9,17 +9,17 @@ const BEFORE: usize = 24;
 
 /// Two values that are not the same, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Difference {
+pub struct Difference {
     /// JSON Pointer (RFC 6901).
-    pub(super) pointer: String,
+    pub pointer: String,
     /// What was expected there, bounded; `nothing` where nothing was.
-    pub(super) expected: String,
+    pub expected: String,
     /// What is there, bounded.
-    pub(super) found: String,
+    pub found: String,
 }
 
-/// The first difference; `None` when the values are the same.
-pub(super) fn first(expected: &Value, found: &Value) -> Option<Difference> {
+/// The first difference of two JSON values, in the order of their keys; `None` when they are the same.
+pub fn first_difference(expected: &Value, found: &Value) -> Option<Difference> {
     let mut pointer = String::new();
     let (expected, found) = walk(&mut pointer, Some(expected), Some(found))?;
     let (expected, found) = shown(expected, found);
@@ -83,13 +83,13 @@ mod tests {
     use super::*;
 
     fn at(expected: &Value, found: &Value) -> (String, String, String) {
-        let Difference { pointer, expected, found } = first(expected, found).expect("a difference");
+        let Difference { pointer, expected, found } = first_difference(expected, found).expect("a difference");
         (pointer, expected, found)
     }
 
     #[test]
     fn the_first_difference_is_named() {
-        assert_eq!(first(&json!({ "a": [1, { "b": "x" }] }), &json!({ "a": [1, { "b": "x" }] })), None);
+        assert_eq!(first_difference(&json!({ "a": [1, { "b": "x" }] }), &json!({ "a": [1, { "b": "x" }] })), None);
         let named =
             |pointer: &str, expected: &str, found: &str| (pointer.to_owned(), expected.to_owned(), found.to_owned());
         assert_eq!(
