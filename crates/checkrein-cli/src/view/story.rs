@@ -102,6 +102,14 @@ fn used(page: &mut Page<'_>, state: &State, events: &[Event]) {
     if let Some(counted) = counted(events) {
         page.row(&Row::prose("counted", DIM, compared(&counted)));
     }
+    let lost = events.iter().find_map(|event| match &event.body {
+        Body::Proposal { provider, .. } => provider.get("schemas")?.as_array(),
+        _ => None,
+    });
+    for what in lost.into_iter().flatten().filter_map(Value::as_str) {
+        let text = format!("the wire does not take this, so it was said in words: {}", printable(what));
+        page.row(&Row::prose("schema", DIM, text));
+    }
 }
 
 fn status_style(status: Status) -> anstyle::Style {

@@ -105,13 +105,20 @@ fn a_dry_run_sends_nothing() {
     desk.write("priced/policy.toml", READ_ALL);
     let priced = desk.run(["run", "--dry", "priced"]);
     assert_eq!(priced.code, 0, "no key is needed: {}{}", priced.out, priced.err);
-    let unknown = desk.run(["run", "--dry", "--model", "openai:some-model", "--budget", "tokens=600", "What is here?"]);
+    let unknown = desk.run(["run", "--dry", "--model", "openai:some-model", "priced"]);
+    assert_eq!(unknown.code, 2, "money over what nobody knows the price of: {}", unknown.out);
+    desk.write(
+        "free/task.toml",
+        "version = 1\nprompt = \"Look around.\"\npolicy = \"../priced/policy.toml\"\ntools = [\"glob\"]\n",
+    );
+    let unknown = desk.run(["run", "--dry", "--model", "openai:some-model", "free"]);
+    let small = desk.run(["run", "--dry", "--model", "openai:some-model", "--budget", "tokens=100", "free"]);
     assert_eq!(unknown.code, 0, "{}", unknown.err);
     let task = desk.task(COUNTED, READ_ALL, "tools = [\"glob\"]\n");
     let run = desk.run(["run".as_ref(), task.as_os_str()]);
     assert_eq!(run.code, 0, "{}{}", run.out, run.err);
     let again = desk.run(["run".as_ref(), "--dry".as_ref(), task.as_os_str()]);
-    assert_snapshot!(desk.steady(&format!("{}\n{}\n{}", priced.out, unknown.out, again.out)));
+    assert_snapshot!(desk.steady(&format!("{}\n{}\n{}\n{}", priced.out, unknown.out, small.out, again.out)));
     assert_eq!(desk.json(["sessions"]).lines.len(), 1, "the one that was run");
     let lines = desk.json(["run", "--dry", "priced"]);
     let line = lines.lines.last().unwrap();

@@ -133,6 +133,27 @@ fn a_key_that_is_missing_is_named() {
     assert!(desk.run(["sessions", "--json"]).out.lines().all(|line| !line.contains("\"session\":\"s-")));
 }
 
+/// What a wire does not take of a tool's schema is shown to people, with what was done about it.
+#[test]
+fn a_schema_that_does_not_fit_is_shown() {
+    let desk = Desk::new();
+    desk.write("task/policy.toml", ASK_WRITES);
+    let head = "version = 1\nprompt = \"Hello.\"\npolicy = \"policy.toml\"\ntools = [\"find\"]\nmodel = \"gemini:m\"\n";
+    desk.write("task/task.toml", head);
+    let manifest = "version = 1\nname = \"find\"\ndescription = \"Finds an order.\"\nargv = [\"/bin/echo\", \"{order}\"]\n\
+                    output = \"text\"\nkind = \"pure\"\neffects = [{ tool = \"find\", order = \"{order}\" }]\n[params.order]\n\
+                    type = \"string\"\nrequired = true\npattern = \"^o-[0-9]+$\"\ndescription = \"order id\"\n";
+    desk.write("task/tools/find.toml", manifest);
+    let parts = json!({ "role": "model", "parts": [{ "text": "Hello." }] });
+    let last = json!({ "candidates": [{ "content": parts, "finishReason": "STOP" }] });
+    let server = Server::new(move |_| Answer::stream(&format!("data: {last}\n\n")));
+    let mut command = desk.command(["run", "task"]);
+    let done = Lines::of_command(command.env("GOOGLE_GEMINI_BASE_URL", &server.address).env("GEMINI_API_KEY", KEY));
+    assert_eq!(done.status(), "completed", "{}{}", done.outcome(), done.ended.err);
+    let shown = desk.run(["show", &done.session()]).out;
+    assert!(shown.contains("said in words: find: /order: pattern"), "{shown}");
+}
+
 /// A reply of Chat Completions with these calls (index, id, arguments of `write`).
 fn chat(text: &str, calls: &[(u32, &str, &str)], reason: &str) -> Answer {
     let calls: Vec<_> = calls
