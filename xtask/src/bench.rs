@@ -10,6 +10,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("checkrein-sandbox", "confined"),
     ("checkrein-journal", "million"),
     ("checkrein", "turn"),
+    ("checkrein", "many"),
     ("checkrein-cli", "start"),
 ];
 
