@@ -210,6 +210,38 @@ fn a_recording_and_its_replay_are_the_same() {
     assert_eq!(played.status(), "completed", "{}", played.outcome());
 }
 
+/// Sub-sessions that run at the same time are recorded each on its lane: the file is the same whoever came first, and it is
+/// played side by side again.
+#[test]
+fn sub_sessions_side_by_side_are_played_by_their_lanes() {
+    let part = |n: usize| {
+        format!(
+            "[[step]]\nsub = {n}\ncalls = [{{ tool = \"read\", args = {{ file_path = \"notes.txt\" }} }}]\n\
+             [[step]]\nsub = {n}\ntext = \"Part {n}.\"\n"
+        )
+    };
+    let calls: Vec<String> =
+        (1..=4).map(|n| format!("{{ tool = \"task\", args = {{ prompt = \"Part {n}.\", share = 20 }} }}")).collect();
+    let parts: String = (1..=4).map(part).collect();
+    let script = format!("version = 1\n[[step]]\ncalls = [{}]\n{parts}[[step]]\ntext = \"Done.\"\n", calls.join(", "));
+    let (desk, _) = scripted(&script, "workspace = \"copy\"\n");
+    for name in ["a.jsonl", "b.jsonl"] {
+        let recorded = desk.json(["run", "task", "--record", name]);
+        assert_eq!(recorded.status(), "completed", "{}{}", recorded.outcome(), recorded.ended.err);
+        let played = desk.json(["run", "task", "--model", &format!("replay:{name}")]);
+        assert_eq!(played.status(), "completed", "{}{}", played.outcome(), played.ended.err);
+    }
+    let rows = |name: &str| {
+        let text = std::fs::read_to_string(desk.path(name)).unwrap();
+        text.split_once('\n').unwrap().1.to_owned()
+    };
+    assert_eq!(rows("a.jsonl"), rows("b.jsonl"));
+    for lane in ["main", "main/1", "main/2", "main/3", "main/4"] {
+        assert_eq!(rows("a.jsonl").matches(&format!("\"lane\":\"{lane}\",\"n\":2,")).count(), 1, "{lane}");
+    }
+    desk.sound();
+}
+
 /// A cassette that a task names lies in its folder, and the session does not see it.
 #[test]
 fn a_task_may_name_its_cassette() {
