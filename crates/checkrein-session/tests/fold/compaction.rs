@@ -234,6 +234,32 @@ fn summary_reply(text: &str) -> ModelReply {
     }
 }
 
+/// What does not fit into the request for a summary goes, oldest first, and long texts are cut; both are said.
+#[test]
+fn a_request_for_a_summary_is_bounded() {
+    struct Tight;
+    impl ContextPolicy for Tight {
+        fn name(&self) -> &str {
+            "tight"
+        }
+        fn parameters(&self) -> Value {
+            json!({})
+        }
+        fn apply(&self, messages: &[Arc<Message>], _room: Option<u64>) -> Trimmed {
+            let summarise = Some(Summarise { upto: messages.len(), within: 425, tokens: 100 });
+            Trimmed { messages: messages.to_vec(), summarise, ..Trimmed::default() }
+        }
+    }
+    let mut state = Log::of(vec![session(opened())]).state();
+    turn(&mut state, 1);
+    said(&mut state, &"é".repeat(1_700));
+    let plan = state.summary_again(&Tight).unwrap();
+    let asked = text(&plan.request.messages[0]);
+    let lines: Vec<&str> = asked.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (3, "[2 earlier lines left out]"), "{asked}");
+    assert!(lines[2].ends_with("é [100 more characters]\"}"), "{}", lines[2]);
+}
+
 /// What is no summary is not used, and says why.
 #[test]
 fn what_is_no_summary() {

@@ -1,6 +1,7 @@
 //! The fold from outside: which events follow from which, and where each of them leads. No driver, no model, no clock.
 
 mod compaction;
+mod instructions;
 mod kept;
 mod lanes;
 mod ledger;
