@@ -287,9 +287,11 @@ async fn a_cancelled_run_ends_all_of_them() {
     };
     let events = rig.events(&id);
     let stops: Vec<_> = parts(&events).iter().map(status).collect();
-    assert_eq!(stops, [Some(Status::Completed), Some(Status::Cancelled), Some(Status::Cancelled)]);
+    // The first may have answered by then.
+    assert!(matches!(stops[0], Some(Status::Completed | Status::Cancelled)), "{stops:?}");
+    assert_eq!(stops[1..], [Some(Status::Cancelled), Some(Status::Cancelled)]);
     let outcome = rig.resume(&id).drive().await.unwrap();
-    assert_eq!((outcome.status, outcome.steps), (Status::Completed, 3), "{}", outcome.reason);
+    assert_eq!(outcome.status, Status::Completed, "{}", outcome.reason);
     verified(&rig);
 }
 
