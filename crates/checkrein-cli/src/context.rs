@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anstream::AutoStream;
 use checkrein::contract::{Digest, Place};
 use checkrein::journal::EventStore;
-use checkrein::{Catalogue, Extensions, Harness, HarnessError, KeyCommands, PolicyFiles, StateFolder};
+use checkrein::{Catalogue, Extensions, Harness, HarnessError, KeyCommands, Notify, PolicyFiles, StateFolder};
 use etcetera::BaseStrategy as _;
 
 /// The surroundings.
@@ -129,7 +129,11 @@ impl Context {
                 .collect(),
             person_home: self.person_home.clone(),
             folder: self.folder.clone(),
-            extensions: Extensions { keys: KeyCommands::read_from(self.config.as_deref())?, ..Extensions::default() },
+            extensions: Extensions {
+                keys: KeyCommands::read_from(self.config.as_deref())?,
+                notify: Notify::read_from(self.config.as_deref())?,
+                ..Extensions::default()
+            },
         })
     }
 

@@ -35,9 +35,9 @@ pub use gate::{Gate, Scene, call_digest};
 pub use grant::{CONTROL_FILES, Grant};
 pub use ports::{
     After, AnyTool, Around, Before, Captured, Clock, CommandSpec, Concurrency, Connected, Definition, Denial,
-    Enforcement, FactSource, Failure, FunctionTool, Guard, GuardView, Hook, HookFailure, Next, RecordFailure, Recorder,
-    Rendered, RunContext, RunOutput, Sandbox, SandboxFailure, Shown, Spill, Tool, Typed, input_schema, output_schema,
-    tool,
+    Enforcement, FactSource, Failure, FunctionTool, Guard, GuardView, Hook, HookFailure, MAX_INPUT, Next,
+    RecordFailure, Recorder, Rendered, RunContext, RunOutput, Sandbox, SandboxFailure, Shown, Spill, Tool, Typed,
+    input_schema, output_schema, tool,
 };
 pub use redact::{DETECTORS, RedactingStream, Redactor, redact_text, redact_value};
 pub use registry::{Registry, RegistryError};

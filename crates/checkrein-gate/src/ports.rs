@@ -16,7 +16,9 @@ pub use function::{FunctionTool, tool};
 pub use guard::{Guard, GuardView};
 pub use hook::{After, Around, Before, Hook, HookFailure, Next};
 pub use recorder::{RecordFailure, Recorder};
-pub use sandbox::{Captured, CommandSpec, Connected, Denial, Enforcement, RunOutput, Sandbox, SandboxFailure};
+pub use sandbox::{
+    Captured, CommandSpec, Connected, Denial, Enforcement, MAX_INPUT, RunOutput, Sandbox, SandboxFailure,
+};
 pub use spill::Spill;
 pub use tool::{
     AnyTool, Concurrency, Definition, Failure, Rendered, RunContext, Shown, Tool, Typed, input_schema, output_schema,

@@ -23,7 +23,7 @@ use crate::launcher::WORD;
 use crate::plan::{Layer, Limits, Node, NodeKind, Plan, Report, innermost};
 use crate::probe::{Found, probe};
 use crate::reports::Reports;
-use crate::running::{to_its_end, unstarted};
+use crate::running::{fits, to_its_end, unstarted};
 use crate::view::{Given, View};
 
 /// What the host brings.
@@ -86,6 +86,7 @@ impl Confined {
         if let Some(broken) = &self.found.broken {
             return Err(not_started(broken.clone()));
         }
+        fits(&spec.input)?;
         let secrets = self.host.env.fill(&mut spec.env)?;
         let mut env = environment::with(&self.host.env.plain, &spec.env);
         let program = locate(&mut spec, &env)?;
@@ -114,6 +115,7 @@ impl Confined {
             argv,
             cwd: shown(&cwd),
             env,
+            input: std::mem::take(&mut spec.input),
             view,
             sockets,
             named,

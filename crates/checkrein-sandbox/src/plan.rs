@@ -21,6 +21,9 @@ pub(crate) struct Plan {
     pub(crate) cwd: String,
     /// The whole environment.
     pub(crate) env: Vec<(String, String)>,
+    /// What it finds on standard input.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) input: String,
     /// What there is, parents before what lies in them.
     pub(crate) view: Vec<Node>,
     /// Sockets that somebody had before in folders that may be changed, by device and number: to be seen, to be removed,

@@ -125,6 +125,7 @@ fn trial(launcher: &Path, host: &Host, layers: Layers) -> std::io::Result<Vec<Re
         cwd: "/".to_owned(),
         env: Vec::new(),
         view: host.view(),
+        input: String::new(),
         sockets: Vec::new(),
         named: Vec::new(),
         kept: Vec::new(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use checkrein_gate::{CommandSpec, Redactor, RunOutput, SandboxFailure};
+use checkrein_gate::{CommandSpec, MAX_INPUT, Redactor, RunOutput, SandboxFailure};
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +45,14 @@ pub(crate) async fn to_its_end(
     }
 }
 
+/// Whether what a program is to find on standard input fits into a pipe.
+pub(crate) fn fits(input: &str) -> Result<(), SandboxFailure> {
+    if input.len() <= MAX_INPUT {
+        return Ok(());
+    }
+    Err(SandboxFailure::NotStarted { reason: format!("its input has more than {MAX_INPUT} bytes") })
+}
+
 /// Why a program could not be started, from the operating system's error. `file` is where it was found, if it was.
 pub(crate) fn unstarted(name: &str, file: Option<&Path>, error: &Error) -> SandboxFailure {
     match (error.kind(), file) {
@@ -54,5 +62,16 @@ pub(crate) fn unstarted(name: &str, file: Option<&Path>, error: &Error) -> Sandb
         }
         (ErrorKind::NotFound, _) => SandboxFailure::NoProgram { program: name.to_owned() },
         _ => SandboxFailure::NotStarted { reason: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_fits_into_a_pipe() {
+        assert!(fits(&"x".repeat(MAX_INPUT)).is_ok());
+        assert!(fits(&"x".repeat(MAX_INPUT + 1)).unwrap_err().to_string().contains("more than 32768 bytes"));
     }
 }

@@ -1,6 +1,7 @@
 //! The backend that holds nothing back, and says so. It bounds time and memory, cleans the environment, and ends the
 //! whole group; it does not restrict files, network or processes.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -10,7 +11,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use crate::environment::Environment;
-use crate::running::{to_its_end, unstarted};
+use crate::running::{fits, to_its_end, unstarted};
 
 /// Runs programs with the rights of this process. Needs a tokio runtime with I/O and time.
 ///
@@ -32,6 +33,7 @@ impl Unconfined {
         if cancel.is_cancelled() {
             return Ok(RunOutput { cancelled: true, ..RunOutput::default() });
         }
+        fits(&spec.input)?;
         let secrets = self.env.fill(&mut spec.env)?;
         let child = self.spawn(&spec)?;
         Ok(to_its_end(child, spec, &secrets, cancel).await)
@@ -47,6 +49,7 @@ impl Unconfined {
             return Err(SandboxFailure::NotStarted { reason });
         }
         let located = locate(program, &spec.cwd);
+        let stdin = given(&spec.input).map_err(|error| unstarted(program, located.as_deref(), &error))?;
         let mut command = Command::new(located.as_deref().unwrap_or(Path::new(program)));
         command
             .args(arguments)
@@ -54,13 +57,23 @@ impl Unconfined {
             .env_clear()
             .envs(self.env.plain.iter().map(|(name, value)| (name, value)))
             .envs(spec.env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
         command.spawn().map_err(|error| unstarted(program, located.as_deref(), &error))
     }
+}
+
+/// Standard input that holds this and ends.
+fn given(input: &str) -> std::io::Result<Stdio> {
+    if input.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let (reader, mut writer) = std::io::pipe()?;
+    writer.write_all(input.as_bytes())?;
+    Ok(reader.into())
 }
 
 /// A program named with a path, from the working directory; `None` for a bare name, which `PATH` finds.

@@ -29,6 +29,8 @@ pub struct CommandTool {
     folder: PathBuf,
     models: Models,
     definition: Definition,
+    /// What the program finds on standard input.
+    input: String,
 }
 
 impl CommandTool {
@@ -36,6 +38,11 @@ impl CommandTool {
     /// workspace that the model may write to.
     #[expect(clippy::new_ret_no_self, reason = "a command tool is only ever used through the registry")]
     pub fn new(manifest: Manifest, folder: PathBuf, models: Models) -> Arc<dyn AnyTool> {
+        Self::told(manifest, folder, models, String::new())
+    }
+
+    /// The same, and the program finds this on standard input.
+    pub fn told(manifest: Manifest, folder: PathBuf, models: Models, input: String) -> Arc<dyn AnyTool> {
         let definition = Definition {
             name: manifest.name.clone(),
             description: manifest.description.clone(),
@@ -51,7 +58,7 @@ impl CommandTool {
             }),
             host_only: false,
         };
-        Arc::new(Self { manifest, folder, models, definition })
+        Arc::new(Self { manifest, folder, models, definition, input })
     }
 
     fn command(&self, approved: &Approved, context: &RunContext<'_>) -> Result<CommandSpec, Failure> {
@@ -83,6 +90,7 @@ impl CommandTool {
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .chain([(KEY.to_owned(), approved.key().as_str().to_owned())])
                 .collect(),
+            input: self.input.clone(),
             timeout_ms: self.manifest.timeout_s.saturating_mul(1_000),
             keep_bytes: MAX_OUTPUT_BYTES,
             spill: None,

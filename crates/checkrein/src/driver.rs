@@ -7,6 +7,7 @@ pub(crate) mod delegate;
 mod group;
 mod instructions;
 mod narrowing;
+mod notify;
 mod request;
 mod scene;
 mod settle;
@@ -27,6 +28,7 @@ use crate::HarnessError;
 use crate::home::{FolderSpill, StateFolder};
 use crate::log::SessionLog;
 use crate::machine::{Held, Machine};
+use crate::notify::Notify;
 use crate::observer::OnePerson;
 
 pub(crate) use ask::{APPROVAL_MS, approval_id, pause};
@@ -46,6 +48,8 @@ pub struct Session {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spill: FolderSpill,
     pub(crate) asker: Option<OnePerson>,
+    /// Who is told when it waits; nobody twice in one process.
+    pub(crate) notify: Option<Notify>,
     pub(crate) cancel: CancellationToken,
     /// What the provider wants back with a retry; the journal has it only after a reply.
     pub(crate) retry: Option<Value>,
@@ -91,7 +95,8 @@ impl Session {
                 Next::Ask { calls } => self.ask(&calls)?,
                 Next::Check { round, checks } => self.check(round, &checks)?,
                 Next::Stop(stop) => self.stop(stop)?,
-                Next::Stopped(_) => {
+                Next::Stopped(stop) => {
+                    self.tell(&stop).await;
                     return Ok(self.log.state.outcome(self.log.head().hash.clone(), self.clock.now_ms()));
                 }
             }

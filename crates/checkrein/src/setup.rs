@@ -26,6 +26,7 @@ use crate::home::{FolderSpill, StateFolder};
 use crate::keys::KeyCommands;
 use crate::log::SessionLog;
 use crate::machine::{Held, Machine, Programs, ThisMachine};
+use crate::notify::Notify;
 use crate::observer::{Asker, Observer, OnePerson, Unobserved};
 use crate::policies::PolicyFiles;
 use crate::policy_folder::models_of;
@@ -81,6 +82,8 @@ pub struct Extensions {
     pub keys: KeyCommands,
     /// A model instead of the one that is named.
     pub provider: Option<Arc<dyn Provider>>,
+    /// Who is told when a session waits.
+    pub notify: Option<Notify>,
     /// A machine instead of the one that this process runs on.
     pub machine: Option<Arc<dyn Machine>>,
 }
@@ -155,6 +158,7 @@ impl Harness {
             clock,
             taken,
             asker: front.asker.map(OnePerson::new),
+            notify: self.extensions.notify.clone(),
         }))
     }
 
@@ -286,6 +290,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) taken: Held,
     pub(crate) asker: Option<OnePerson>,
+    pub(crate) notify: Option<Notify>,
 }
 
 /// Puts a session together: one that begins, one that is taken up again, a sub-session.
@@ -312,6 +317,7 @@ pub(crate) fn session_of(parts: Parts) -> Session {
         clock: parts.clock,
         spill,
         asker: parts.asker,
+        notify: parts.notify,
         cancel: CancellationToken::new(),
         retry: None,
         _taken: parts.taken,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use checkrein::Observer;
 use checkrein::contract::{
-    Actor, Answer, Body, CallId, CheckRound, Code, Decision, Event, Finished, FinishedAs, Presentation, ProposalKind,
-    ProposedCall, SessionOpened, Settlement, Verdict,
+    Actor, Answer, Body, CallId, CheckRound, Code, Decision, Event, Finished, FinishedAs, Note, Presentation,
+    ProposalKind, ProposedCall, SessionOpened, Settlement, Verdict,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
@@ -245,6 +245,14 @@ impl Live {
 }
 
 impl Live {
+    fn notified(&mut self, note: &Note) {
+        if note.fields.get("ended").and_then(Value::as_str) == Some("ok") {
+            return self.line(&format!("{DIM}told that it waits{DIM:#}"));
+        }
+        let said = note.fields.get("said").and_then(Value::as_str).unwrap_or_default();
+        self.line(&format!("{YELLOW}nobody could be told that it waits{YELLOW:#}: {}", printable(&message_of(said))));
+    }
+
     fn remembered(&mut self, event: &Event) {
         let by = printable(&event.by.to_string());
         match &event.body {
@@ -324,6 +332,7 @@ impl Observer for Live {
             Body::Input { text, .. } => {
                 self.line(&format!("    {} answers: {}", printable(&event.by.to_string()), printable(text)));
             }
+            Body::Note(note) if note.name == "notified" => self.notified(note),
             Body::Request { .. } | Body::RequestFailed { .. } | Body::Stop(_) | Body::Note(_) => {}
         }
     }

@@ -25,6 +25,7 @@ mod looping;
 mod lost;
 mod models;
 mod network;
+mod notify;
 mod past;
 mod pauses;
 mod places;

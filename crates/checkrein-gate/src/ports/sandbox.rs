@@ -23,6 +23,9 @@ pub struct Enforcement {
     pub words: String,
 }
 
+/// Bytes of standard input that a program can be given: they fit into a pipe, so nobody waits for it to read them.
+pub const MAX_INPUT: usize = 32 * 1024;
+
 /// A program to run.
 #[derive(Clone, Debug)]
 pub struct CommandSpec {
@@ -33,6 +36,8 @@ pub struct CommandSpec {
     /// Variables added to the clean environment. `${secret:NAME}` in a value is filled in by the sandbox, which takes
     /// the secret out of everything that comes back.
     pub env: Vec<(String, String)>,
+    /// What it finds on standard input; at most [`MAX_INPUT`] bytes.
+    pub input: String,
     /// Wall time after which the whole process group is ended, milliseconds.
     pub timeout_ms: u64,
     /// How many bytes at the end of each stream are kept in memory.
@@ -126,7 +131,7 @@ pub trait Sandbox: Send + Sync {
     /// What it holds back here.
     fn enforcement(&self) -> Enforcement;
 
-    /// Runs one program to its end, for one approved call. Standard input is empty.
+    /// Runs one program to its end, for one approved call.
     fn run<'a>(
         &'a self,
         approved: &'a Approved,

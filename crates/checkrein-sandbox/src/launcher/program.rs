@@ -34,8 +34,13 @@ fn confine(plan: &Plan, reports: &Reports, first: &UnixStream) -> Result<(), Bro
     let plain = |what: &'static str| move |error: rustix::io::Errno| Broken::plain(what)(error.into());
     raw::default_signals();
     setsid().map_err(plain("no session"))?;
-    let nothing = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty());
-    rustix::stdio::dup2_stdin(nothing.map_err(plain("no /dev/null"))?).map_err(plain("no standard input"))?;
+    let input = if plan.input.is_empty() {
+        rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())
+            .map_err(plain("no /dev/null"))?
+    } else {
+        filled(&plan.input).map_err(Broken::plain("no standard input"))?
+    };
+    rustix::stdio::dup2_stdin(input).map_err(plain("no standard input"))?;
     limit(&plan.limits).map_err(plain("limits can not be set"))?;
     // Where memory runs out all the same, it is the program that goes, not those who watch it or others.
     _ = std::fs::write("/proc/self/oom_score_adj", "1000");
@@ -60,6 +65,13 @@ fn confine(plan: &Plan, reports: &Reports, first: &UnixStream) -> Result<(), Bro
     }
     reports.tell(&Report::Ready { landlock });
     Ok(())
+}
+
+/// A pipe that holds this and ends.
+fn filled(input: &str) -> std::io::Result<OwnedFd> {
+    let (reader, mut writer) = std::io::pipe()?;
+    writer.write_all(input.as_bytes())?;
+    Ok(reader.into())
 }
 
 /// Lowers each limit to the plan's; one that is lower already stays.

@@ -91,6 +91,7 @@ impl Tool for RunProgram {
                 argv: input.argv,
                 cwd: input.cwd.unwrap_or_else(|| context.place.cwd.clone()).into(),
                 env: vec![("ADDED".to_owned(), "by the tool".to_owned())],
+                input: String::new(),
                 timeout_ms: input.timeout_ms,
                 keep_bytes: input.keep_bytes,
                 spill: Some((context.spill.path("out"), context.spill.path("err"))),

@@ -126,6 +126,7 @@ impl Tool for Bash {
                 argv: argv.map(str::to_owned).to_vec(),
                 cwd: context.place.cwd.clone().into(),
                 env: named.iter().map(variable).collect(),
+                input: String::new(),
                 timeout_ms: input.timeout_s.saturating_mul(1_000),
                 keep_bytes: KEEP_BYTES,
                 spill: Some((

@@ -174,6 +174,7 @@ async fn run_program(approved: &Approved, argv: Vec<String>, context: &RunContex
         argv,
         cwd: context.place.root.clone().into(),
         env: Vec::new(),
+        input: String::new(),
         timeout_ms: TIMEOUT_MS,
         keep_bytes: MAX_DETAIL_BYTES,
         spill: Some((context.spill.path(&format!("{id}-stdout.txt")), context.spill.path(&format!("{id}-stderr.txt")))),

@@ -139,6 +139,7 @@ impl Session {
             clock: Arc::clone(&self.clock),
             taken,
             asker: self.asker.clone(),
+            notify: self.notify.clone(),
         });
         child.cancel = self.cancel.clone();
         Ok(child)

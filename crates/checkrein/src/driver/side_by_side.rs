@@ -75,6 +75,8 @@ impl Session {
         let Some(first) = paused.first() else { return Ok(()) };
         let reasons: Vec<String> =
             paused.iter().map(|paused| format!("in its sub-session {}: {}", paused.session, paused.reason)).collect();
+        // The sub-sessions have told what they wait for.
+        self.notify = None;
         self.stop(Stop { status: first.status, code: first.code, reason: reasons.join("; "), limit: None })
     }
 

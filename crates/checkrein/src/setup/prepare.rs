@@ -118,6 +118,7 @@ fn says_something(task: &Task) -> Result<(), HarnessError> {
 fn fits(policy: &Policy, task: &Task, registry: &Registry) -> Result<(), HarnessError> {
     let mut known: Vec<String> = registry.names().map(str::to_owned).collect();
     known.extend(task.manifests.iter().flat_map(|manifest| manifest.acts_as()));
+    known.push(crate::notify::NAME.to_owned());
     check_tool_names(policy, Layer::Project, &known)?;
     if policy.wants_four_eyes() && task.identity.get("person").is_none() {
         let message =

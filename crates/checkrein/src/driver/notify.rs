@@ -1,0 +1,136 @@
+//! A session that waits tells somebody, where the person named a program for that. It is a call of the harness's own: judged by
+//! the session's rules, confined to its grant. What came of it is noted, and changes nothing.
+
+use std::sync::Arc;
+
+use checkrein_contract::{
+    Actor, ApprovalState, Body, CallId, Code, Note, ProposedCall, Remembered, RuleId, Status, Stop, Verdict,
+};
+use checkrein_gate::{Gate, RecordFailure, Recorder, Registry, start};
+use checkrein_policy::{Models, remember};
+use checkrein_tools::CommandTool;
+use serde_json::{Map, Value, json};
+
+use super::Session;
+use super::scene::Snapshot;
+use crate::log::SessionLog;
+use crate::notify::{NAME, Notify};
+use crate::setup::load_policy;
+
+/// Questions that are told at most; whoever has more looks for themselves.
+const MOST: usize = 20;
+/// Characters of one text.
+const TEXT: usize = 500;
+
+impl Session {
+    /// Tells that the session waits, once. Nothing that goes wrong here is the session's business.
+    pub(super) async fn tell(&mut self, stop: &Stop) {
+        let waits = matches!(stop.status, Status::NeedsApproval | Status::NeedsInput);
+        let Some(notify) = self.notify.take().filter(|_| waits) else { return };
+        let (ended, said) = match self.told(&notify, stop).await {
+            Ok(()) => ("ok", String::new()),
+            Err(why) => ("failed", why),
+        };
+        let fields = json!({ "ended": ended, "said": self.gate.redactor.text(&short(&said)) });
+        // Somebody may have answered already; then the note is lost, and nothing else.
+        _ = self.log.record(Actor::Code, note("notified", fields)).and_then(|()| self.log.flush());
+    }
+
+    async fn told(&mut self, notify: &Notify, stop: &Stop) -> Result<(), String> {
+        let line = self.gate.redactor.value(self.line(stop));
+        let input = format!("{line}\n");
+        let models = Models::built_in().clone();
+        let tool = CommandTool::told(notify.manifest.clone(), notify.folder.clone(), models, input);
+        let mut registry = Registry::new();
+        registry.add_any(tool).map_err(|error| error.to_string())?;
+        let mut gate = Gate {
+            registry,
+            policy: Arc::clone(&self.gate.policy),
+            hooks: self.gate.hooks.clone(),
+            guards: self.gate.guards.clone(),
+            facts: Arc::clone(&self.gate.facts),
+            sandbox: Arc::clone(&self.gate.sandbox),
+            spill: Arc::clone(&self.gate.spill),
+            redactor: self.gate.redactor.clone(),
+        };
+        let call = ProposedCall {
+            id: CallId::new(format!("n-{}", self.log.state.seq())),
+            tool: NAME.to_owned(),
+            args: json!({}),
+            raw: false,
+            parallel: false,
+        };
+        let snapshot = Snapshot::of(&self.log.state, std::slice::from_ref(&call), true);
+        let refused = |refused: checkrein_gate::Refused| refused.decision.reason;
+        let mut judged = gate.judge(&call, &snapshot.scene()).await.map_err(refused)?;
+        if judged.decision().verdict == Verdict::Ask {
+            // The person's file is their yes to this very program; what a rule asks about or denies stays so.
+            let text = remember::rules(judged.decision(), judged.runs())?;
+            let opened = self.log.state.opened();
+            let mut sources = opened.policy.clone();
+            sources.push(Remembered::source(&RuleId::new("r-notify"), &text));
+            gate.policy = load_policy(&sources, &opened.place, &opened.identity, &opened.variables)
+                .map_err(|error| error.to_string())?;
+            judged = gate.judge(&call, &snapshot.scene()).await.map_err(refused)?;
+        }
+        let approved = judged.admit(None, self.clock.now_ms()).map_err(refused)?;
+        let program = notify.manifest.argv.as_deref().and_then(<[String]>::first).cloned().unwrap_or_default();
+        let mut noted = Noted { log: &mut self.log, program };
+        let started = start(vec![approved], &mut noted).map_err(|failure| failure.reason)?;
+        for one in started {
+            let context = snapshot.run_context(&gate, &*gate.spill, &self.cancel);
+            let ended = gate.run(one, &snapshot.scene(), context).await;
+            if ended.code.is_some() {
+                return Err(ended.cause.unwrap_or(ended.text));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is waited for, without arguments: those may be nobody else's business.
+    fn line(&self, stop: &Stop) -> Value {
+        let state = &self.log.state;
+        let now = self.clock.now_ms();
+        let open = state.approvals().filter(|approval| approval.state(now) == ApprovalState::Pending).take(MOST);
+        let waits_for: Vec<Value> = open
+            .map(|approval| {
+                let request = approval.request();
+                json!({ "id": request.id, "tool": request.tool, "reason": short(&request.reason) })
+            })
+            .collect();
+        let unknown: Vec<CallId> = match stop.code {
+            Code::ToolOutcomeUnknown => state.unknown_outcomes().into_iter().take(MOST).map(|call| call.id).collect(),
+            _ => Vec::new(),
+        };
+        let resume = state.opened().parent.as_ref().map_or(state.session(), |parent| &parent.session);
+        json!({
+            "session": state.session(), "resume": resume, "task": short(&state.opened().task), "status": stop.status,
+            "code": stop.code, "reason": short(&stop.reason), "waits_for": waits_for, "unknown": unknown,
+        })
+    }
+}
+
+/// The start of the program as a note: the call is none of the session's, so the state knows nothing of it.
+struct Noted<'a> {
+    log: &'a mut SessionLog,
+    program: String,
+}
+
+impl Recorder for Noted<'_> {
+    fn record(&mut self, by: Actor, _body: Body) -> Result<(), RecordFailure> {
+        self.log.record(by, note("notifies", json!({ "program": self.program })))
+    }
+
+    fn flush(&mut self) -> Result<(), RecordFailure> {
+        self.log.flush()
+    }
+}
+
+fn note(name: &str, fields: Value) -> Body {
+    let fields = fields.as_object().cloned().unwrap_or_else(Map::new);
+    Body::Note(Note { name: name.to_owned(), fields })
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(TEXT).collect()
+}
