@@ -107,7 +107,13 @@ impl CommandTool {
         let name = &self.manifest.name;
         if output.timed_out {
             let message = format!("`{name}` was ended after its limit of {} s", self.manifest.timeout_s);
-            return Err(Failure::new(Code::ToolTimeout, message));
+            // The program is gone; what it had asked another machine for is not.
+            return Err(match self.manifest.kind {
+                CallKind::Pure => Failure::new(Code::ToolTimeout, message),
+                CallKind::Idempotent | CallKind::Once => {
+                    Failure::new(Code::ToolOutcomeUnknown, format!("{message}, and may have taken effect"))
+                }
+            });
         }
         if let Some(ending) = ending(output.exit, output.signal) {
             return Err(Failure::new(Code::ToolFailed, failed(name, &ending, &output)));

@@ -62,7 +62,7 @@ async fn a_program_knows_its_key_and_its_place() {
     assert_ne!(order(&mut world, "o-1").await, first, "another call has another key");
 }
 
-/// Shows R52, R60: what is no result has a code, and the program's own words as far as they fit.
+/// Shows R51, R52, R60, R169: what is no result has a code, and the program's own words as far as they fit.
 #[tokio::test]
 async fn what_is_no_result_says_why() {
     for (keys, script, code, message) in [
@@ -90,7 +90,13 @@ async fn what_is_no_result_says_why() {
         ),
         ("", r#"echo '{"error": {"n": 1}}'; exit 4"#, Code::ToolFailed, "`shop`: exit code 4: {\"n\":1}"),
         ("", "kill -11 $$", Code::ToolFailed, "`shop`: ended by signal 11 (SEGV)"),
-        ("timeout_s = 1", "sleep 600", Code::ToolTimeout, "`shop` was ended after its limit of 1 s"),
+        (
+            "timeout_s = 1",
+            "sleep 600",
+            Code::ToolOutcomeUnknown,
+            "`shop` was ended after its limit of 1 s, and may have taken effect",
+        ),
+        ("timeout_s = 1\nkind = \"pure\"", "sleep 600", Code::ToolTimeout, "`shop` was ended after its limit of 1 s"),
     ] {
         let mut world = shop(keys, script);
         assert_eq!(world.error("shop", json!({"order": "o-1"})).await, (code, message.to_owned()), "{script}");

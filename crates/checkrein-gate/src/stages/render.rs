@@ -19,7 +19,11 @@ pub(crate) fn render(
 ) -> Finished {
     let (value, shown) = match checked.and_then(|value| shown(approved, &value).map(|shown| (value, shown))) {
         Ok(done) => done,
-        Err(failure) => return failed(&approved.call.id, &approved.call.tool, FinishedAs::Failed, &failure, redactor),
+        Err(failure) => {
+            let unknown = failure.code == Code::ToolOutcomeUnknown;
+            let ended = if unknown { FinishedAs::Unknown } else { FinishedAs::Failed };
+            return failed(&approved.call.id, &approved.call.tool, ended, &failure, redactor);
+        }
     };
     let most = approved.entry.tool.max_text_bytes();
     let (text, cut) = bound(&approved.call.id, shown.rendered.text, shown.rendered.cut, most, spill);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use checkrein_contract::{BoxFuture, Call, Code};
+use checkrein_contract::{BoxFuture, Call, CallKind, Code};
 use serde_json::Value;
 
 use super::decide::refusals;
@@ -90,11 +90,21 @@ async fn body(approved: &Approved, context: RunContext<'_>) -> Around {
             Ok(result) => result,
             Err(panicked) => Err(Failure::new(Code::ToolPanicked, "the tool broke off unexpectedly").because(panicked.0)),
         },
-        () = tokio::time::sleep(Duration::from_millis(limit_ms)) => Err(Failure::new(
-            Code::ToolTimeout,
-            format!("it was stopped after its limit of {limit_ms} ms"),
-        )),
-        () = cancelled => Err(Failure::new(Code::Cancelled, "the run was cancelled")),
+        () = tokio::time::sleep(Duration::from_millis(limit_ms)) => {
+            Err(given_up(approved, Code::ToolTimeout, &format!("it was stopped after its limit of {limit_ms} ms")))
+        }
+        () = cancelled => Err(given_up(approved, Code::Cancelled, "the run was cancelled")),
+    }
+}
+
+/// The end of a body that was not waited for any longer. What it had sent somewhere may still take effect there, so only a
+/// call that changes nothing has failed for certain.
+fn given_up(approved: &Approved, code: Code, what: &str) -> Failure {
+    match approved.kind() {
+        CallKind::Pure => Failure::new(code, what),
+        CallKind::Idempotent | CallKind::Once => {
+            Failure::new(Code::ToolOutcomeUnknown, format!("{what}, and may have taken effect"))
+        }
     }
 }
 
