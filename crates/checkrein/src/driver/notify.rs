@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Actor, ApprovalState, Body, CallId, Code, Note, ProposedCall, Remembered, RuleId, Status, Stop, Verdict,
+    Actor, ApprovalState, Body, CallId, Code, Note, ProposedCall, Remembered, RuleId, SessionId, Status, Stop, Verdict,
 };
 use checkrein_gate::{Gate, RecordFailure, Recorder, Registry, start};
 use checkrein_policy::{Models, remember};
 use checkrein_tools::CommandTool;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Session;
@@ -92,22 +93,40 @@ impl Session {
         let state = &self.log.state;
         let now = self.clock.now_ms();
         let open = state.approvals().filter(|approval| approval.state(now) == ApprovalState::Pending).take(MOST);
-        let waits_for: Vec<Value> = open
-            .map(|approval| {
-                let request = approval.request();
-                json!({ "id": request.id, "tool": request.tool, "reason": short(&request.reason) })
-            })
-            .collect();
+        let waits_for = open.map(|approval| {
+            let request = approval.request();
+            json!({ "id": request.id, "tool": request.tool, "reason": short(&request.reason) })
+        });
         let unknown: Vec<CallId> = match stop.code {
             Code::ToolOutcomeUnknown => state.unknown_outcomes().into_iter().take(MOST).map(|call| call.id).collect(),
             _ => Vec::new(),
         };
-        let resume = state.opened().parent.as_ref().map_or(state.session(), |parent| &parent.session);
-        json!({
-            "session": state.session(), "resume": resume, "task": short(&state.opened().task), "status": stop.status,
-            "code": stop.code, "reason": short(&stop.reason), "waits_for": waits_for, "unknown": unknown,
-        })
+        let line = Line {
+            session: state.session(),
+            resume: state.opened().parent.as_ref().map_or(state.session(), |parent| &parent.session),
+            task: short(&state.opened().task),
+            status: stop.status,
+            code: stop.code,
+            reason: short(&stop.reason),
+            waits_for: waits_for.collect(),
+            unknown,
+        };
+        json!(line)
     }
+}
+
+/// What the program is told, as one line of JSON.
+#[derive(Serialize)]
+struct Line<'a> {
+    session: &'a SessionId,
+    /// The session to take up: the one that gave a part, where a part waits.
+    resume: &'a SessionId,
+    task: String,
+    status: Status,
+    code: Code,
+    reason: String,
+    waits_for: Vec<Value>,
+    unknown: Vec<CallId>,
 }
 
 /// The start of the program as a note: the call is none of the session's, so the state knows nothing of it.

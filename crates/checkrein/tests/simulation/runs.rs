@@ -220,6 +220,7 @@ fn sessions_hold_under_faults() {
     figures.reach("program/cancel", "call/append", Op::Program, Kind::Cancel);
     figures.reach("program/crash-after", "call/append", Op::Program, Kind::CrashAfter);
     figures.reach("spill/not-saved", "tool/huge", Op::Spill, Kind::NotSaved);
+    figures.reach("people/settles-as-failed", "tool/well", Op::Tool, Kind::CrashBefore);
     figures.reach("people/answer-a-part", "call/delegates", Op::Tool, Kind::CrashAfter);
     figures.reach("spill/not-saved", "tool/huge", Op::Spill, Kind::NotSaved);
     for kind in [Kind::CrashAfter, Kind::TooLong, Kind::Refused] {
