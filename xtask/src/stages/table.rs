@@ -78,8 +78,8 @@ pub(super) const REMOVALS: &[Removal] = &[
     Removal {
         stage: "run limit",
         file: "stages/run.rs",
-        find: "() = tokio::time::sleep(Duration::from_millis(limit_ms)) => Err(",
-        replace: "() = std::future::pending::<()>() => Err(",
+        find: "() = tokio::time::sleep(Duration::from_millis(limit_ms)) => {",
+        replace: "() = std::future::pending::<()>() => {",
     },
     Removal {
         stage: "check output",
