@@ -7,7 +7,7 @@ use checkrein_gate::{Before, Hook, HookFailure};
 use checkrein_testkit::Yes;
 use support::{Behaviour, Refuses, World};
 
-/// Shows R48, R190 (parse): text that is no JSON becomes a readable refusal, and empty arguments are an empty object.
+/// Shows R7, R48, R190 (parse): text that is no JSON becomes a readable refusal, and empty arguments are an empty object.
 #[tokio::test]
 async fn parse_keeps_what_is_not_json() {
     let mut world = World::new();

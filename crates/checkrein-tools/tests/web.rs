@@ -159,7 +159,7 @@ async fn a_name_leads_to_no_private_address() {
     }
 }
 
-/// What is cut is in a file, and the call that is named gets the very next line.
+/// Shows R73: what is cut is in a file, and the call that is named gets the very next line.
 #[tokio::test]
 async fn nothing_is_lost_where_it_is_cut() {
     let server = Server::new(site);

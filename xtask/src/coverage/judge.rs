@@ -176,6 +176,7 @@ mod tests {
         assert_eq!(said(&ledger, &file(10, vec![line(4, "f", "return;"), line(5, "f", "return;")])), [""; 0]);
     }
 
+    /// Shows R193: a line that no test reaches is named, to be reached, dropped or argued; a floor alone proves nothing.
     #[test]
     fn an_unlisted_line_is_named_with_its_number_and_text() {
         let measured = file(10, vec![line(7, "g", "return;")]);

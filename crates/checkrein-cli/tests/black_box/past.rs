@@ -82,7 +82,7 @@ fn worked(desk: &Desk) -> String {
 /// What a person sees who wants to know what a change of the policy would have done, and which rules would have spared
 /// the questions; what is recorded is what is judged again.
 ///
-/// Shows R24, R173.
+/// Shows R17, R24, R173.
 #[test]
 fn the_past_is_judged_again() {
     let desk = Desk::new();
@@ -129,7 +129,7 @@ fn the_past_is_judged_again() {
     assert_snapshot!(all.replace(&session, "SESSION"));
 }
 
-/// Recorded calls whose tool is gone or takes other arguments are flagged; what came out otherwise is taken over after a
+/// Shows R21, R22: recorded calls whose tool is gone or takes other arguments are flagged; what came out otherwise is taken over after a
 /// look at the change, and nothing else of the file is touched.
 #[test]
 fn stale_calls_are_flagged_and_fixtures_updated() {
@@ -162,7 +162,7 @@ fn stale_calls_are_flagged_and_fixtures_updated() {
     assert_eq!(desk.run(["policy", "test", "--cases", "calls.jsonl", "--policy", &policy]).code, 0);
 }
 
-/// The session file of another agent becomes fixtures that the same policy judges as it did; its rules become a policy.
+/// Shows R17: the session file of another agent becomes fixtures that the same policy judges as it did; its rules become a policy.
 #[test]
 fn another_agents_past_is_taken_over() {
     let desk = Desk::new();

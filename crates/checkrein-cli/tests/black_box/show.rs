@@ -121,3 +121,24 @@ fn a_watched_session() {
     let page = page(&desk, &[&session]).replace(&format!("SESSION{}", &session[10..]), "SESSION");
     assert_snapshot!(page);
 }
+
+/// Shows R50: what execution refuses (arguments that are no JSON, that do not fit, a tool that is not there) is shown and
+/// replayed as it was said.
+#[test]
+fn what_was_refused_is_shown_as_it_was_said() {
+    let script = "[[step]]\ncalls = [{ tool = \"read\", raw = \"{\\\"file_path\\\": \\\"no\" }, { tool = \"read\", args = { file_path = 7, depth = true } }, \
+            { tool = \"peruse\", args = { page = [1, 2] } }, { tool = \"write\", raw = \"all of it\" }]\n\
+        [[step]]\ntext = \"done\"\n";
+    let (desk, task) = desk(script, "");
+    let lines = desk.json(["run".as_ref(), task.as_os_str()]);
+    assert_eq!((lines.status(), lines.of("started").len()), ("completed", 0), "{}", lines.outcome());
+    let session = lines.session();
+    assert_snapshot!("refused", page(&desk, &[&session]));
+    for call in ["c1-1", "c1-2", "c1-3", "c1-4"] {
+        assert!(page(&desk, &[&session, "--why", call]).contains(call));
+    }
+    for arguments in [vec!["replay", &session], vec!["export", &session, "--transcript"], vec!["journal", "verify"]] {
+        let ended = desk.run(&arguments);
+        assert_eq!(ended.code, 0, "{arguments:?}: {}{}", ended.out, ended.err);
+    }
+}
