@@ -25,7 +25,7 @@ pub struct Budget {
     /// *Guarantee*: no request is sent and no call is started later than this; what runs then is held by its own limit.
     pub seconds: u64,
     /// United States dollars; absent means no limit. *Guarantee*: no request is sent whose estimated input and whose
-    /// answer's ceiling, at the model's price, are not covered by what is left; the overshoot is at most the error of one
+    /// answer's ceiling, at the most that the model's price makes of them, are not covered by what is left; the overshoot is at most the error of one
     /// estimate, plus the one last request. A session with this limit does not begin while nobody knows the price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
@@ -103,6 +103,9 @@ pub struct Usage {
     /// Tokens of the request that the provider had kept from an earlier one. They count in `input` as well.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached: u64,
+    /// Tokens of the request that the provider keeps for a later one. They count in `input` as well.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub written: u64,
     /// The numbers are the harness's own estimate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
@@ -124,6 +127,7 @@ impl Usage {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cached = self.cached.saturating_add(other.cached);
+        self.written = self.written.saturating_add(other.written);
         self.estimated |= other.estimated;
     }
 }

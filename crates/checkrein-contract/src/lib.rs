@@ -54,7 +54,7 @@ pub use fact::{Answered, Facts, Finding, Question, Remotes};
 pub use ids::{ApprovalId, CallId, Digest, RuleId, SessionId};
 pub use lane::Lane;
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
-pub use money::{Cost, Price, is_amount, nano_usd, usd};
+pub use money::{Cost, Price, Tier, is_amount, nano_usd, usd};
 pub use opened::{Check, OnAsk, Parent, PolicySource, SessionOpened, Skill, StopOn};
 pub use outcome::{Outcome, Status, Stop};
 pub use ports::{

@@ -99,7 +99,7 @@ impl SessionOpened {
     /// What the model costs. A script costs nothing where no price is named, nor does what another agent pays for.
     pub fn price(&self) -> Option<Price> {
         let free = self.is_watched() || self.model.starts_with("script:");
-        self.price.or(free.then_some(Price::NOTHING))
+        self.price.clone().or(free.then_some(Price::NOTHING))
     }
 }
 

@@ -83,7 +83,7 @@ impl SessionOpened {
         put(&mut self.system, change.system.as_ref());
         if let Some(model) = &change.model {
             self.model.clone_from(model);
-            self.price = change.price;
+            self.price.clone_from(&change.price);
             self.cassette = None;
         }
         put(&mut self.policy, change.policy.as_ref());

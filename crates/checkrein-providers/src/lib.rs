@@ -19,4 +19,4 @@ pub use cassette::{
 };
 pub use script::{Script, ScriptProvider};
 pub use serve::{Base, Exchange, Fault, Served, Server};
-pub use wires::{PARSER, Patience, WireProvider, key_variable, wire_kinds};
+pub use wires::{PARSER, Patience, WireProvider, cache_write_times, key_variable, wire_kinds};

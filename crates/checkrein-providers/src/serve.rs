@@ -177,8 +177,8 @@ fn estimated(request: &ModelRequest, spoken: &Spoken) -> Usage {
     Usage {
         input: estimate_text(&request.system).saturating_add(messages.chain(tools).sum()),
         output: estimate_text(&spoken.text).saturating_add(calls.sum()),
-        cached: 0,
         estimated: true,
+        ..Usage::default()
     }
 }
 

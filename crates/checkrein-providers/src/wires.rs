@@ -49,6 +49,13 @@ pub fn key_variable(kind: &str) -> Option<&'static str> {
     WIRES.iter().map(|wire| wire.about()).find(|about| about.kind == kind).map(|about| about.key_variable)
 }
 
+/// How many times as much as others a token of a request costs, at most, that a kind of model keeps for a later one. From the
+/// pages of prices named in `models.toml`: Anthropic (five minutes, which our marks ask for) and OpenAI ask for a quarter more;
+/// servers in front of them hand that on. `None`: no more than others, or nothing at all.
+pub fn cache_write_times(kind: &str) -> Option<f64> {
+    WIRES.iter().map(|wire| wire.about()).find(|about| about.kind == kind).and_then(|about| about.cache_write)
+}
+
 /// What is known of a wire before anything is sent.
 struct About {
     /// As in `KIND:NAME`.
@@ -61,6 +68,8 @@ struct About {
     /// Headers of every request.
     headers: &'static [(&'static str, &'static str)],
     accepts: Accepts,
+    /// See [`cache_write_times`].
+    cache_write: Option<f64>,
 }
 
 impl About {

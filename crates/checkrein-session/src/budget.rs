@@ -159,7 +159,7 @@ impl State {
     fn money_for_replies(&self, estimate: u64) -> Option<u64> {
         let left = self.nano_usd_left()?;
         let Some(price) = self.opened.price() else { return Some(0) };
-        let request = price.of(Usage { input: estimate, ..Usage::default() });
+        let request = price.of(Usage { input: estimate, estimated: true, ..Usage::default() });
         Some(left.checked_sub(request).map_or(0, |left| price.replies_for(left)))
     }
 
@@ -171,7 +171,7 @@ impl State {
     pub(crate) fn settle(&mut self, usage: Usage) {
         self.reserved = None;
         self.spend.usage.add(usage);
-        self.spend.cost.charge(self.opened.price(), usage);
+        self.spend.cost.charge(self.opened.price().as_ref(), usage);
     }
 
     /// A request of which nothing more is known is charged with all that was reserved for it: the other side may have

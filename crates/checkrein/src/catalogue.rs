@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use checkrein_contract::Price;
+use checkrein_providers::cache_write_times;
 use checkrein_toml::{FileError, Source, Spanned};
 use serde::Deserialize;
 
@@ -24,7 +25,7 @@ const SHIPPED: &str = include_str!("../models.toml");
 pub struct Catalogue(BTreeMap<String, Known>);
 
 /// What is known of one model.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     /// Tokens of a request and its reply together.
     pub window: Option<u64>,
@@ -88,7 +89,18 @@ impl Catalogue {
 
     /// What is known of this model.
     pub fn of(&self, model: &str) -> Known {
-        self.0.get(model).copied().unwrap_or_default()
+        self.0.get(model).cloned().unwrap_or_default()
+    }
+
+    /// What this model costs: by what somebody wrote for it, else by the table. Where they say nothing of tokens that its
+    /// provider keeps, the most that such a provider asks for them.
+    pub(crate) fn priced(&self, model: &str, own: Option<&Price>) -> Option<Price> {
+        let price = own.cloned().or_else(|| self.of(model).price)?;
+        let kind = model.split_once(':').map_or(model, |(kind, _)| kind);
+        Some(match cache_write_times(kind) {
+            Some(times) => price.with_cache_write(times),
+            None => price,
+        })
     }
 
     fn add(&mut self, other: Self) {
@@ -97,7 +109,7 @@ impl Catalogue {
             *old = Known {
                 window: new.window.or(old.window),
                 max_output: new.max_output.or(old.max_output),
-                price: new.price.or(old.price),
+                price: new.price.or(old.price.take()),
             };
         }
     }
@@ -133,12 +145,19 @@ impl Catalogue {
 
 /// A price that somebody wrote, if it is one.
 pub(crate) fn sound(source: Source<'_>, price: &Spanned<Price>) -> Result<Price, FileError> {
-    let message = "a price is given in US dollars per million tokens, and is not below zero";
-    if price.get_ref().is_sound() { Ok(*price.get_ref()) } else { Err(source.error(price.span().start, message)) }
+    let message = "a price is given in US dollars per million tokens, and is not below zero; each of its `tiers` holds `above` \
+                   more tokens of a request than the one before it";
+    if price.get_ref().is_sound() {
+        Ok(price.get_ref().clone())
+    } else {
+        Err(source.error(price.span().start, message))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use checkrein_contract::Price;
+
     use super::{Catalogue, FILE, Known, SHIPPED};
 
     #[test]
@@ -168,6 +187,21 @@ mod tests {
         assert!(former.contains("this table is models.toml now"), "{former}");
     }
 
+    /// What a price does not say of kept tokens is the most that such a provider asks for; what it says stays.
+    #[test]
+    fn kept_tokens_are_never_free_by_omission() {
+        let shipped = Catalogue::shipped();
+        let own = Price::flat(4.0, 8.0);
+        let write = |model: &str| shipped.priced(model, Some(&own)).and_then(|price| price.cache_write);
+        assert_eq!([write("anthropic:m"), write("openai:m"), write("compatible:http://x/v1#m")], [Some(5.0); 3]);
+        assert_eq!((write("gemini:m"), write("script:m")), (None, None));
+        let named = Price { cache_write: Some(8.0), ..own.clone() };
+        assert_eq!(shipped.priced("anthropic:m", Some(&named)), Some(named));
+        let haiku = shipped.priced("anthropic:claude-haiku-5-5", None).unwrap();
+        assert_eq!((haiku.cache_write, haiku.tiers[0].above, haiku.tiers[0].output), (Some(0.125), 100_000, 2.5));
+        assert_eq!(shipped.priced("anthropic:nobody-knows", None), None);
+    }
+
     #[test]
     fn a_broken_table_names_its_line() {
         for (wrong, line) in [
@@ -175,6 +209,12 @@ mod tests {
             ("version = 1\n[models.a]\nprice = { input = -1.0, output = 2.0 }\n", "3"),
             ("version = 1\n[models.a]\nprice = { input = nan, output = 2.0 }\n", "3"),
             ("version = 1\n[models.a]\nprice = { input = 1.0 }\n", "3"),
+            ("version = 1\n[models.a]\nprice = { input = 1.0, output = 2.0, cached = 0.1 }\n", "3"),
+            ("version = 1\n[models.a]\nprice = { input = 1.0, output = 2.0, cached_input = -0.1 }\n", "3"),
+            (
+                "version = 1\n[models.a]\nprice = { input = 1, output = 2, tiers = [{ above = 0, input = 2, output = 3 }] }\n",
+                "3",
+            ),
             ("version = 1\n[models.a]\nwindow = 0\n", "3"),
             ("version = 1\n[models.a]\nmax_output = 0\n", "3"),
             ("version = 1\n[model.a]\n", "2"),

@@ -186,9 +186,25 @@ struct Sizes<'a> {
 }
 
 impl Sizes<'_> {
+    /// What so many requests cost, each as long as the others: the length of each decides its price. Nothing is expected of
+    /// what the provider may keep.
     fn projected(&self, (requests, input, output): (u32, u64, u64)) -> Projected {
+        let count = u64::from(requests.max(1));
+        let each = Usage { input: input.div_ceil(count), output: output.div_ceil(count), ..Usage::default() };
         let mut cost = Cost::default();
-        cost.charge(self.price, Usage { input, output, ..Usage::default() });
+        cost.charge(self.price.as_ref(), each);
+        cost.nano_usd = cost.nano_usd.saturating_mul(count);
+        self.limited(requests, input, output, cost)
+    }
+
+    /// The most that so many requests can cost.
+    fn at_most(&self, (requests, input, output): (u32, u64, u64)) -> Projected {
+        let mut cost = Cost::default();
+        cost.charge(self.price.as_ref(), Usage { input, output, estimated: true, ..Usage::default() });
+        self.limited(requests, input, output, cost)
+    }
+
+    fn limited(&self, requests: u32, input: u64, output: u64, mut cost: Cost) -> Projected {
         if let Some(usd) = self.budget.usd {
             cost.nano_usd = cost.nano_usd.min(nano_usd(usd));
         }
@@ -225,8 +241,8 @@ impl Sizes<'_> {
         };
         let output = replies.min(steps.saturating_mul(self.reply));
         let input = tokens.saturating_sub(output).min(steps.saturating_mul(self.window));
-        let spoken = self.projected((self.budget.steps, input, output));
-        let heard = self.projected((self.budget.steps, tokens.min(steps.saturating_mul(self.window)), 0));
+        let spoken = self.at_most((self.budget.steps, input, output));
+        let heard = self.at_most((self.budget.steps, tokens.min(steps.saturating_mul(self.window)), 0));
         if heard.cost.nano_usd > spoken.cost.nano_usd { heard } else { spoken }
     }
 }

@@ -109,7 +109,10 @@ pub(super) fn compared(counted: &Counted) -> String {
             format!(" ({sign}{}.{} %)", parts / 10, parts % 10)
         }
     };
-    let cached = if reported.cached > 0 { format!(" ({} cached)", grouped(reported.cached)) } else { String::new() };
+    let kept = [(reported.cached, "cached"), (reported.written, "written")];
+    let kept = kept.into_iter().filter(|(tokens, _)| *tokens > 0);
+    let kept: Vec<String> = kept.map(|(tokens, how)| format!("{} {how}", grouped(tokens))).collect();
+    let cached = if kept.is_empty() { String::new() } else { format!(" ({})", kept.join(", ")) };
     format!(
         "{} in{cached}, {} out; estimated: {} in{}, {} out{}",
         grouped(reported.input),

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anstyle::Style;
+use checkrein::contract::Price;
 use checkrein::{Basis, Projected, Projection};
 
 use super::phrases::{grouped, printable};
@@ -16,9 +17,9 @@ pub(crate) fn projection(out: &mut dyn Write, projection: &Projection) {
     let parts = [("instructions", *instructions), ("tools", *tools), ("task", rest)];
     let parts: Vec<String> = parts.iter().map(|(name, tokens)| format!("{name} {}", grouped(*tokens))).collect();
     let first = format!("{} tokens: {}", grouped(*first_request), parts.join(", "));
-    let price = match projection.price {
-        Some(price) if price.input == 0.0 && price.output == 0.0 => "nothing".to_owned(),
-        Some(price) => format!("${} in, ${} out, for a million tokens", price.input, price.output),
+    let price = match &projection.price {
+        Some(price) if *price == Price::NOTHING => "nothing".to_owned(),
+        Some(price) => priced(price),
         None => "unknown: name it in models.toml, or in `[price]` of task.toml".to_owned(),
     };
     let mut rows =
@@ -56,4 +57,22 @@ pub(crate) fn projection(out: &mut dyn Write, projection: &Projection) {
         _ = writeln!(out, "{line}  {dim}{note}{dim:#}");
     }
     _ = out.flush();
+}
+
+/// A price in a line: what kept tokens cost where that is known, and what long requests cost.
+fn priced(price: &Price) -> String {
+    let kept = |cached: Option<f64>, write: Option<f64>| {
+        let cached = cached.map(|cached| format!("${cached} cached"));
+        let write = write.map(|write| format!("${write} to be kept"));
+        let named: Vec<String> = cached.into_iter().chain(write).collect();
+        if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
+    };
+    let Price { input, output, cached_input, cache_write, tiers } = price;
+    let mut text = format!("${input} in{}, ${output} out, for a million tokens", kept(*cached_input, *cache_write));
+    for tier in tiers {
+        let kept = kept(tier.cached_input, tier.cache_write);
+        let above = grouped(tier.above);
+        text.push_str(&format!("; above {above} in a request ${} in{kept}, ${} out", tier.input, tier.output));
+    }
+    text
 }

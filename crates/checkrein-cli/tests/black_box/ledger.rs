@@ -130,6 +130,56 @@ fn a_dry_run_sends_nothing() {
     assert_eq!(broken.code, 2, "what would keep it from beginning is found: {}", broken.out);
 }
 
+const KEEPS: &str = r#"
+version = 1
+[[step]]
+calls = [{ tool = "glob", args = { pattern = "*" } }]
+usage = { input = 1000, output = 20, written = 800 }
+[[step]]
+calls = [{ tool = "glob", args = { pattern = "*.rs" } }]
+usage = { input = 1100, output = 10, cached = 800, written = 200 }
+[[step]]
+text = "That is all I know."
+usage = { input = 2001, output = 8, cached = 1000 }
+"#;
+
+/// Shows R148: what a provider keeps is billed at its own price, long requests at theirs, and without such a price in full: the
+/// sums are worked out by hand. `verify` finds them reserved.
+#[test]
+fn cached_tokens_are_billed_as_such() {
+    let desk = Desk::new();
+    let limits = "tools = [\"glob\"]\n[budget]\nusd = 0.5\n[price]\ninput = 3\noutput = 15\n";
+    let cost = |more: &str| {
+        let task = desk.task(KEEPS, READ_ALL, &format!("{limits}{more}"));
+        let lines = desk.json(["run".as_ref(), task.as_os_str()]);
+        assert_eq!(lines.status(), "completed", "{}{}", lines.outcome(), lines.ended.err);
+        (lines.outcome()["cost"]["nano_usd"].as_u64().unwrap(), lines)
+    };
+    let replies = 38 * 15_000;
+    assert_eq!(cost("").0, 4_101 * 3_000 + replies, "nobody named a price for them");
+    let kept = "cached_input = 0.3\ncache_write = 3.75\n";
+    let (sum, lines) = cost(kept);
+    assert_eq!(sum, (200 + 100 + 1_001) * 3_000 + 1_800 * 300 + 1_000 * 3_750 + replies);
+    let usage = &lines.outcome()["usage"];
+    assert_eq!((usage["cached"].as_u64(), usage["written"].as_u64()), (Some(1_800), Some(1_000)));
+    let long = format!("{kept}tiers = [{{ above = 2000, input = 6, output = 30, cached_input = 0.6 }}]\n");
+    let (sum, lines) = cost(&long);
+    let last = 1_001 * 6_000 + 1_000 * 600 + 8 * 30_000;
+    assert_eq!(sum, 300 * 3_000 + 800 * 300 + 1_000 * 3_750 + 30 * 15_000 + last);
+    let shown = desk.run(["show", &lines.session()]);
+    let counted = shown.out.lines().find(|line| line.contains("counted")).unwrap();
+    assert!(counted.contains("4,101 in (1,800 cached, 1,000 written)"), "{counted}");
+    desk.sound();
+
+    let task = desk.task(
+        KEEPS,
+        READ_ALL,
+        &format!("{limits}{kept}tiers = [{{ above = 2, input = 6, output = 3, usd = 1 }}]\n"),
+    );
+    let wrong = desk.run(["run".as_ref(), task.as_os_str()]);
+    assert!(wrong.code == 2 && wrong.err.contains("task.toml:"), "{}", wrong.err);
+}
+
 /// What a provider counted is set beside the harness's own estimate, when a session ends and when it is shown.
 #[test]
 fn what_was_counted_is_set_beside_the_estimate() {

@@ -1,6 +1,6 @@
 //! Answers byte for byte: from a tape to a row, and back to what the wire makes of it.
 
-use checkrein_contract::{Delta, ModelReply, ProviderError, ToolSpec};
+use checkrein_contract::{Delta, ModelReply, ProviderError, ToolSpec, Usage};
 use serde_json::{Map, Value};
 
 use super::Scrub;
@@ -111,7 +111,10 @@ pub(crate) fn fits(read: &Result<ModelReply, ProviderError>, outcome: &Outcome) 
         (Outcome::Reply(read), Outcome::Reply(kept)) => {
             // Left out as a whole where it held a secret, which is not there to be found any more.
             let provider = if kept.provider.is_null() { Value::Null } else { read.provider };
-            row::Reply { provider, ..read } == *kept
+            // What a server keeps was not counted apart, once.
+            let counted = kept.usage.is_some_and(|usage| usage.written > 0);
+            let usage = read.usage.map(|usage| if counted { usage } else { Usage { written: 0, ..usage } });
+            row::Reply { provider, usage, ..read } == *kept
         }
         (Outcome::Failed(read), Outcome::Failed(kept)) => {
             (read.fault, &read.message, read.retry_after_ms) == (kept.fault, &kept.message, kept.retry_after_ms)

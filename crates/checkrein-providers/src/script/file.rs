@@ -76,6 +76,10 @@ pub(super) struct ErrorFile {
 pub(super) struct UsageFile {
     pub(super) input: u64,
     pub(super) output: u64,
+    #[serde(default)]
+    pub(super) cached: u64,
+    #[serde(default)]
+    pub(super) written: u64,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -190,8 +190,9 @@ fn read_reply(file: StepFile, json: bool) -> Result<Reply, String> {
         usage: file.usage.map(|usage| Usage {
             input: usage.input,
             output: usage.output,
+            cached: usage.cached,
+            written: usage.written,
             estimated: false,
-            ..Usage::default()
         }),
     })
 }

@@ -1,6 +1,6 @@
 //! Anthropic Messages, the server's side: `POST /v1/messages`.
 
-use checkrein_contract::{Lane, ModelRequest, StopReason, ToolChoice, ToolSpec};
+use checkrein_contract::{Lane, ModelRequest, StopReason, ToolChoice, ToolSpec, Usage};
 use serde_json::{Map, Value, json};
 
 use super::frames::Frames;
@@ -184,8 +184,9 @@ fn block(call: &SpokenCall, input: Value) -> Value {
 }
 
 fn usage(reply: &Speech, output: u64) -> Value {
-    json!({ "input_tokens": reply.usage.input, "output_tokens": output,
-        "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0 })
+    let Usage { input, cached, written, .. } = reply.usage;
+    json!({ "input_tokens": input.saturating_sub(cached).saturating_sub(written), "output_tokens": output,
+        "cache_creation_input_tokens": written, "cache_read_input_tokens": cached })
 }
 
 fn reason(stop: StopReason) -> &'static str {

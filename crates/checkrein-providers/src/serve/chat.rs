@@ -142,8 +142,12 @@ fn part(call: &SpokenCall, arguments: &str) -> Value {
 }
 
 fn usage(reply: &Speech) -> Value {
+    let mut details = json!({ "cached_tokens": reply.usage.cached });
+    if reply.usage.written > 0 {
+        put(&mut details, "cache_write_tokens", json!(reply.usage.written));
+    }
     json!({ "prompt_tokens": reply.usage.input, "completion_tokens": reply.usage.output, "total_tokens": reply.total(),
-        "prompt_tokens_details": { "cached_tokens": 0 } })
+        "prompt_tokens_details": details })
 }
 
 fn reason(stop: StopReason) -> &'static str {

@@ -204,8 +204,11 @@ fn chunk(reply: &Speech, parts: Vec<Value>, reason: Option<&str>) -> Value {
     if let Some(reason) = reason {
         put(&mut candidate, "finishReason", json!(reason));
     }
-    let counts = json!({ "promptTokenCount": reply.usage.input, "candidatesTokenCount": reply.usage.output,
+    let mut counts = json!({ "promptTokenCount": reply.usage.input, "candidatesTokenCount": reply.usage.output,
         "totalTokenCount": reply.total() });
+    if reply.usage.cached > 0 {
+        put(&mut counts, "cachedContentTokenCount", json!(reply.usage.cached));
+    }
     json!({ "candidates": [candidate], "usageMetadata": counts, "modelVersion": reply.model,
         "responseId": format!("resp_{}", reply.number) })
 }

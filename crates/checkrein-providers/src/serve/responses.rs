@@ -173,8 +173,12 @@ fn ended(reply: &Speech) -> Value {
     if length {
         put(&mut all, "incomplete_details", json!({ "reason": "max_output_tokens" }));
     }
+    let mut details = json!({ "cached_tokens": reply.usage.cached });
+    if reply.usage.written > 0 {
+        put(&mut details, "cache_write_tokens", json!(reply.usage.written));
+    }
     let counts = json!({
-        "input_tokens": reply.usage.input, "input_tokens_details": { "cached_tokens": 0 },
+        "input_tokens": reply.usage.input, "input_tokens_details": details,
         "output_tokens": reply.usage.output, "output_tokens_details": { "reasoning_tokens": 0 },
         "total_tokens": reply.total(),
     });

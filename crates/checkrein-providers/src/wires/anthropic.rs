@@ -27,6 +27,7 @@ const ABOUT: About = About {
     key_header: ("x-api-key", ""),
     headers: &[("anthropic-version", "2023-06-01")],
     accepts: Accepts { without: &[], without_at_top: &["oneOf", "anyOf", "allOf"] },
+    cache_write: Some(1.25),
 };
 
 pub(super) struct Anthropic;
@@ -189,8 +190,8 @@ impl Reply {
         let mut known = self.usage.unwrap_or_default();
         if let Some(fresh) = count("input_tokens") {
             known.cached = count("cache_read_input_tokens").unwrap_or(0);
-            let written = count("cache_creation_input_tokens").unwrap_or(0);
-            known.input = fresh.saturating_add(known.cached).saturating_add(written);
+            known.written = count("cache_creation_input_tokens").unwrap_or(0);
+            known.input = fresh.saturating_add(known.cached).saturating_add(known.written);
         }
         known.output = count("output_tokens").unwrap_or(known.output);
         self.usage = usage.is_object().then_some(known).or(self.usage);

@@ -27,6 +27,7 @@ const ABOUT: About = About {
     key_header: ("authorization", "Bearer "),
     headers: &[],
     accepts: Accepts { without: &[], without_at_top: &["oneOf", "anyOf", "enum", "const"] },
+    cache_write: Some(1.25),
 };
 
 /// Fields of a reply that hold reasoning as text.
@@ -251,6 +252,7 @@ fn counted(usage: &Value) -> Usage {
         input: number_at(usage, "/prompt_tokens").unwrap_or(0),
         output: number_at(usage, "/completion_tokens").unwrap_or(0),
         cached,
+        written: number_at(usage, "/prompt_tokens_details/cache_write_tokens").unwrap_or(0),
         estimated: false,
     }
 }

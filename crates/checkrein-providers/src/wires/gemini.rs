@@ -43,6 +43,7 @@ const ABOUT: About = About {
         ],
         without_at_top: &["anyOf", "enum"],
     },
+    cache_write: None,
 };
 
 const SIGNATURE: &str = "thoughtSignature";
@@ -205,6 +206,8 @@ fn counted(usage: &Value) -> Usage {
         input: count("promptTokenCount").saturating_add(count("toolUsePromptTokenCount")),
         output: count("candidatesTokenCount").saturating_add(count("thoughtsTokenCount")),
         cached: count("cachedContentTokenCount"),
+        // What it keeps unasked costs nothing more.
+        written: 0,
         estimated: false,
     }
 }

@@ -26,6 +26,7 @@ const ABOUT: About = About {
     key_header: ("authorization", "Bearer "),
     headers: &[],
     accepts: Accepts { without: &[], without_at_top: &["oneOf", "anyOf", "enum", "const"] },
+    cache_write: Some(1.25),
 };
 
 /// The least that this wire takes as a ceiling, tokens.
@@ -197,6 +198,7 @@ fn counted(usage: &Value) -> Usage {
         input: number_at(usage, "/input_tokens").unwrap_or(0),
         output: number_at(usage, "/output_tokens").unwrap_or(0),
         cached: number_at(usage, "/input_tokens_details/cached_tokens").unwrap_or(0),
+        written: number_at(usage, "/input_tokens_details/cache_write_tokens").unwrap_or(0),
         estimated: false,
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::support::{Everything, Log, call, finished, opened, reply, request, session};
 use checkrein_contract::{
-    Body, Budget, Code, Digest, FinishedAs, Limit, Price, ProposalKind, SessionOpened, Status, Stop, Usage,
+    Body, Budget, Code, Digest, FinishedAs, Limit, Price, ProposalKind, SessionOpened, Status, Stop, Tier, Usage,
 };
 use checkrein_session::{Next, Share, State};
 
 /// Three dollars for a million tokens of requests, fifteen for one of replies.
-const PRICE: Price = Price { input: 3.0, output: 15.0 };
+const PRICE: Price = Price::flat(3.0, 15.0);
 
 fn with_money(usd: f64, price: Option<Price>) -> SessionOpened {
     let model = "somebody:model".to_owned();
@@ -53,6 +53,33 @@ fn money_is_reserved_before_and_settled_after() {
     );
 }
 
+/// Shows R148: what is reserved is the most that the tokens can cost; what came is settled by its kinds, and by the length of
+/// its request.
+#[test]
+fn what_a_provider_keeps_is_reserved_whole_and_settled_apart() {
+    let long = Tier { above: 1_000, input: 6.0, output: 30.0, cached_input: Some(0.6), cache_write: None };
+    let price = Price { cached_input: Some(0.3), cache_write: Some(3.75), tiers: vec![long], ..PRICE };
+    let opened = || with_money(1.0, Some(price.clone()));
+    // Two tokens at six dollars, 64 at thirty: the request may turn out longer than it looks.
+    let plan = |usd: f64| {
+        let opened = SessionOpened { budget: Budget { usd: Some(usd), ..Budget::default() }, ..opened() };
+        Log::of(vec![session(opened)]).state().plan(&Everything, 0)
+    };
+    assert_eq!((plan(0.001_932).last, plan(0.001_931).last), (None, Some(Limit::Usd)));
+    let settled = |usage: Usage| {
+        let mut body = used(0, 0);
+        if let Body::Proposal { usage: counted, .. } = &mut body {
+            *counted = usage;
+        }
+        Log::of(vec![session(opened()), request(1, 1), body]).state().spend().cost.nano_usd
+    };
+    let short = Usage { input: 1_000, output: 10, cached: 600, written: 300, estimated: false };
+    assert_eq!(settled(short), 100 * 3_000 + 600 * 300 + 300 * 3_750 + 10 * 15_000);
+    assert_eq!(settled(Usage { input: 1_001, ..short }), 401 * 6_000 + 600 * 600 + 10 * 30_000);
+    let lost = Log::of(vec![session(opened()), request(1, 1), resumed()]).state();
+    assert_eq!(lost.spend().cost.nano_usd, 100 * 6_000 + 10 * 30_000, "nobody knows what became of it");
+}
+
 /// Shows R148: what a limit of money can not count is not sent; what a script says costs nothing.
 #[test]
 fn money_without_a_price() {
@@ -78,7 +105,7 @@ fn share(state: &State, percent: u8) -> Budget {
 #[test]
 fn shares_at_the_same_time_are_reserved() {
     let budget = Budget { steps: 11, calls: 10, tokens: 1_000, seconds: 100, usd: Some(1.0) };
-    let price = Some(Price { input: 0.0, output: 0.0 });
+    let price = Some(Price::NOTHING);
     let state = Log::of(vec![session(SessionOpened { budget, price, ..opened() })]).state();
     let numbers = |parts: &[Share]| -> Vec<Option<(u32, u32, u64, u64)>> {
         let given = state.shares(parts, 0).into_iter();

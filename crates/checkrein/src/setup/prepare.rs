@@ -45,6 +45,7 @@ impl Harness {
         fits(&policy, task, &registry)?;
         let known = self.models.of(&model);
         let max_output = known.max_output.unwrap_or(MAX_OUTPUT_TOKENS).min(MAX_OUTPUT_TOKENS);
+        let price = self.models.priced(&model, task.price.as_ref());
         let (system, tools) = (system(task), registry.specs());
         let frame = estimate_text(&system) + tools.iter().map(estimate_spec).sum::<u64>();
         let numbers = numbers(task, &model, known.window, frame + u64::from(max_output))?;
@@ -72,7 +73,7 @@ impl Harness {
             policy_digest: policy.digest().clone(),
             identity: task.identity.clone(),
             budget: task.budget.clone(),
-            price: task.price.or(known.price),
+            price,
             on_ask: options.on_ask.or(task.on_ask).unwrap_or(OnAsk::Pause),
             stop_on: task.stop_on.clone(),
             verify: task.verify.clone(),

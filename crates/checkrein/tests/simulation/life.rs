@@ -318,7 +318,7 @@ fn task(world: &World) -> Task {
         4 => Budget { usd: Some(0.2), ..roomy },
         _ => Budget { seconds: 36_000, ..roomy },
     };
-    task.price = Some(Price { input: 3.0, output: 15.0 });
+    task.price = Some(Price::flat(3.0, 15.0));
     task.stop_on = match rng.u8(0..8) {
         0 => vec![StopOn::Deny],
         1 => vec![StopOn::Error],
