@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use checkrein_providers::key_variable;
+use checkrein_providers::{key_variable, wire_kinds};
 use checkrein_sandbox::ask_program;
 use checkrein_toml::{FileError, Source, Spanned};
 use serde::Deserialize;
@@ -127,6 +127,21 @@ impl KeyCommands {
     }
 }
 
+/// The keys of models that variables hold. What stands there for a server that wants none is no key, and may be said.
+pub(crate) fn set_keys(environment: &[(String, String)]) -> Vec<(String, String)> {
+    let variables: Vec<&str> = wire_kinds().filter_map(|(kind, _)| key_variable(kind)).collect();
+    let keys = environment.iter().map(|(name, value)| (name, value.trim()));
+    keys.filter(|(name, key)| variables.contains(&name.as_str()) && !is_word(key))
+        .map(|(name, key)| (name.clone(), key.to_owned()))
+        .collect()
+}
+
+/// A short word without digits, as local servers are given (`ollama`, `lm-studio`, `EMPTY`): hiding it would take it out of
+/// every text that speaks of such a thing.
+fn is_word(value: &str) -> bool {
+    value.len() < 16 && value.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-' || b == b'_')
+}
+
 impl fmt::Debug for KeyCommands {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Not the arguments either: somebody may have written a key there.
@@ -138,7 +153,7 @@ impl fmt::Debug for KeyCommands {
 mod tests {
     use std::path::Path;
 
-    use super::{FILE, KeyCommands};
+    use super::{FILE, KeyCommands, set_keys};
 
     fn says(text: &str) -> Vec<String> {
         ["/bin/sh", "-c", text].map(str::to_owned).to_vec()
@@ -178,6 +193,21 @@ mod tests {
             let error = keys.of("gemini:m", Path::new("/"), &[]).unwrap_err().to_string();
             assert!(error.contains(told) && error.contains(FILE) && !error.contains("sesame"), "{error}");
         }
+    }
+
+    /// Keys that variables hold are known by their values; words that stand there for none are not.
+    #[test]
+    fn keys_of_the_environment_are_known() {
+        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let environment = [
+            variable("ANTHROPIC_API_KEY", " k-4711-of-nobody\n"),
+            variable("COMPATIBLE_API_KEY", "lm-studio"),
+            variable("GEMINI_API_KEY", "correct-horse-battery"),
+            variable("OTHER_API_KEY", "k-4712-of-nobody"),
+        ];
+        let known =
+            [variable("ANTHROPIC_API_KEY", "k-4711-of-nobody"), variable("GEMINI_API_KEY", "correct-horse-battery")];
+        assert_eq!(set_keys(&environment), known);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::catalogue::Catalogue;
 use crate::defaults;
 use crate::driver::Session;
 use crate::home::{FolderSpill, StateFolder};
-use crate::keys::KeyCommands;
+use crate::keys::{KeyCommands, set_keys};
 use crate::log::SessionLog;
 use crate::machine::{Held, Machine, Programs, ThisMachine};
 use crate::notify::Notify;
@@ -193,10 +193,16 @@ impl Harness {
         Ok(registry)
     }
 
+    /// The host's environment for programs, which knows what no text may hold: its secrets, and the keys of models, whichever
+    /// way they come.
+    pub(crate) fn host(&self) -> Environment {
+        let keys = self.extensions.keys.printed().into_iter().chain(set_keys(&self.environment));
+        Environment::from(self.environment.clone()).hiding(keys)
+    }
+
     /// What programs find in their environment. Every secret that the task names has to be there.
     fn environment(&self, task: &Task) -> Result<Environment, HarnessError> {
-        let environment =
-            Environment::from(self.environment.clone()).hiding(self.extensions.keys.printed()).with(&task.env);
+        let environment = self.host().with(&task.env);
         let of_tools = task.manifests.iter().flat_map(|manifest| manifest.env.values());
         let named = of_tools.flat_map(|value| secrets_named(value)).chain(task.secrets.iter().cloned());
         for name in named {

@@ -109,6 +109,18 @@ fn a_key_comes_from_a_program() {
     assert_eq!(server.requests.recv().unwrap().header("x-api-key"), Some(KEY));
     let journal = desk.run(["export", &done.session()]).out;
     assert!(!journal.contains(KEY) && !done.ended.out.contains(KEY), "a model that knows it is not repeated");
+    // And so is one that a variable holds, in a fork too, and in what a person says.
+    let set = at(&desk, &server, &["run", "task"]);
+    assert_eq!(set.status(), "completed", "{}{}", set.outcome(), set.ended.err);
+    let forked = desk
+        .command(["fork", &set.session(), &format!("Is it {KEY}?"), "--json"])
+        .env("ANTHROPIC_API_KEY", KEY)
+        .output();
+    let forked = String::from_utf8(forked.unwrap().stdout).unwrap();
+    let fork =
+        serde_json::from_str::<serde_json::Value>(forked.trim()).unwrap()["session"].as_str().unwrap().to_owned();
+    let journals = desk.run(["export", &set.session()]).out + &desk.run(["export", &fork]).out;
+    assert!(journals.contains("Is it ") && !journals.contains(KEY) && !set.ended.out.contains(KEY), "{journals}");
     desk.write(file, "version = 1\n[keys]\nanthropic = [\"/bin/sh\", \"-c\", \"echo locked >&2; exit 1\"]\n");
     let locked = desk.run(["run", "task"]);
     assert_eq!(locked.code, 2, "{}", locked.out);

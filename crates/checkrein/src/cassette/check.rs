@@ -169,7 +169,7 @@ impl Report {
                 from_words("-", &harness.folder).and_then(|task| begun(harness, &task, &header.model))
             }
         };
-        let redactor = redactor_of(&harness.environment.clone().into());
+        let redactor = redactor_of(&harness.host());
         match opened.and_then(|opened| Ok(scrub_of(&opened, &redactor?))) {
             Ok(scrub) => {
                 let flaws = cassette.flaws(text, &*scrub);

@@ -12,7 +12,6 @@ use checkrein_contract::{
     SessionChange, SessionId, SessionOpened, without_remembered,
 };
 use checkrein_journal::SessionMeta;
-use checkrein_sandbox::Environment;
 use checkrein_session::{Next, State};
 use serde_json::Value;
 
@@ -117,7 +116,7 @@ impl Harness {
         // Read after the workspace was copied: what was copied is older than the fork.
         let at = machine.clock(false).now_ms();
         let forked = Forked { session: from.clone(), seq, hash, before: None };
-        let redactor = redactor_of(&Environment::from(self.environment.clone()))?;
+        let redactor = redactor_of(&self.host())?;
         let words = options.words.as_ref().map(|words| redactor.text(words).into_owned());
         let journal = journal_of(&session, kept, forked, at, change, &options.person, words);
         let state = State::fold(&journal)?;
@@ -139,7 +138,7 @@ impl Harness {
         if let Some(model) = &options.model {
             let model = absolute_file(model, Some(&self.folder));
             self.live(&model, &self.folder)?;
-            change.price = self.models.of(&model).price;
+            change.price = self.models.priced(&model, None);
             change.changes.push(format!("the model is {model} instead of {}", opened.model));
             change.model = Some(model);
         }
