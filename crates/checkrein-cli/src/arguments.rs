@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use checkrein::contract::NewLimit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::cassette::{Cassette, CassetteCheck, CassetteFromSession, CassetteRefresh};
+pub(crate) use self::cassette::{ALL, Cassette, CassetteCheck, CassetteFromSession, CassetteReKey, CassetteRefresh};
 pub(crate) use self::policy::{
     Policy, PolicyCheck, PolicyDiff, PolicyImport, PolicyLint, PolicySuggest, PolicyTest, PolicyTrust,
 };
@@ -138,6 +138,13 @@ pub(crate) struct Run {
     /// Write what the model answers into a cassette, to be played with --model replay:FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Ask the model and hold what it answers against this cassette; the session fails where something is different
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub(crate) verify: Option<PathBuf>,
+    /// With --model replay:FILE, and never in CI: a request that is not recorded gets the answer of the row that stands next,
+    /// to see what comes of it; the session fails at its end
+    #[arg(long, conflicts_with_all = ["record", "verify"])]
+    pub(crate) lenient: bool,
     /// A policy file, instead of the task's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,

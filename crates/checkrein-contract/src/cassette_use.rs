@@ -17,6 +17,11 @@ pub struct CassetteUse {
 pub enum CassetteMode {
     /// It answers the requests; no model is asked.
     Replay,
+    /// As [`CassetteMode::Replay`], but a request that is not recorded gets the answer of the row that stands next, and the
+    /// session fails at its end.
+    Lenient,
     /// What the model answers is written into it.
     Record,
+    /// The model answers, and what it answers is held against what is recorded.
+    Verify,
 }

@@ -189,6 +189,8 @@ codes! {
     CassetteUnused = "CASSETTE_UNUSED",
     /// What the cassette holds does not read as it did when it was recorded.
     CassetteBroken = "CASSETTE_BROKEN",
+    /// What the cassette holds and what happened are not the same.
+    CassetteDiffers = "CASSETTE_DIFFERS",
     /// A person interrupted the run.
     Interrupted = "INTERRUPTED",
 }

@@ -1,5 +1,7 @@
 //! Words that people and machines read: each is the word that a line of the journal holds.
 
+use std::collections::BTreeMap;
+
 use checkrein_contract::{
     Actor, Answer, ApprovalId, ApprovalState, Body, BoxFuture, CallId, CheckRound, Code, Delta, Digest, Effect,
     EffectWord, HookNote, Limit, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, Run, SessionId,
@@ -136,8 +138,8 @@ fn fault(fault: ProviderFault) -> ProviderError {
 #[test]
 fn faults_of_a_provider() {
     use ProviderFault::{
-        Broken, CassetteBroken, CassetteMiss, CassetteUnused, RateLimited, Refused, ScriptExhausted, ScriptUnused,
-        Server, TooLong,
+        Broken, CassetteBroken, CassetteDiffers, CassetteMiss, CassetteUnused, RateLimited, Refused, ScriptExhausted,
+        ScriptUnused, Server, TooLong,
     };
     for again in [RateLimited, Server, Broken].map(fault) {
         assert!(again.can_retry() && again.code() == Code::ProviderFailed);
@@ -150,8 +152,10 @@ fn faults_of_a_provider() {
         (CassetteMiss, Code::CassetteMiss),
         (CassetteUnused, Code::CassetteUnused),
         (CassetteBroken, Code::CassetteBroken),
+        (CassetteDiffers, Code::CassetteDiffers),
     ] {
         assert!(!fault(never).can_retry() && fault(never).code() == code);
     }
+    assert!(Silent.ended(&BTreeMap::new()).is_ok());
     assert!(!Silent.virtual_time(), "a provider's time is real unless it says otherwise");
 }

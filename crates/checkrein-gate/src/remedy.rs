@@ -74,7 +74,7 @@ pub fn remedy(code: Code) -> &'static str {
         | Code::SummaryUnusable
         | Code::Interrupted => stop_remedy(code),
         Code::ScriptUnused | Code::ScriptExhausted => script_remedy(code),
-        Code::CassetteMiss | Code::CassetteUnused | Code::CassetteBroken => CASSETTE_REMEDY,
+        Code::CassetteMiss | Code::CassetteUnused | Code::CassetteBroken | Code::CassetteDiffers => CASSETTE_REMEDY,
     }
 }
 

@@ -12,23 +12,28 @@ mod answer;
 mod changes;
 mod check;
 mod file;
+mod merge;
 mod miss;
 mod player;
 mod position;
 mod recorder;
+mod rekey;
 mod reply;
 mod request;
 mod row;
+mod unused;
+mod verifier;
 mod writer;
 
 use serde_json::Value;
 
-pub use self::changes::changes;
+pub use self::changes::{Changes, Turn, changes};
 pub use self::check::Flaw;
 pub use self::file::Cassette;
 pub use self::player::CassettePlayer;
 pub use self::recorder::{Came, Live, Recorder};
-pub use self::row::{AnsweredBy, Digests, Header, TaskRef};
+pub use self::row::{AnsweredBy, Digests, Header, ReKeyed, TaskRef};
+pub use self::verifier::Verifier;
 pub use self::writer::{CassetteWriter, KindOf};
 
 /// What keeps secrets, and the places of one machine, out of a cassette.

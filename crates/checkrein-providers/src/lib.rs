@@ -14,8 +14,8 @@ mod serve;
 mod wires;
 
 pub use cassette::{
-    AnsweredBy, Came, Cassette, CassettePlayer, CassetteWriter, Digests, Flaw, Header, KindOf, Live, Recorder, Scrub,
-    TaskRef, changes,
+    AnsweredBy, Came, Cassette, CassettePlayer, CassetteWriter, Changes, Digests, Flaw, Header, KindOf, Live, ReKeyed,
+    Recorder, Scrub, TaskRef, Turn, Verifier, changes,
 };
 pub use script::{Script, ScriptProvider};
 pub use serve::{Base, Exchange, Fault, Served, Server};

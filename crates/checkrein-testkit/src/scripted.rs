@@ -1,9 +1,10 @@
 //! A model that says what a test tells it, and keeps what it was sent.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use checkrein::providers::{Script, ScriptProvider};
-use checkrein_contract::{BoxFuture, Delta, ModelReply, ModelRequest, Provider, ProviderError};
+use checkrein_contract::{BoxFuture, Delta, Lane, ModelReply, ModelRequest, Provider, ProviderError};
 use serde_json::{Value, json};
 
 /// How sessions name the model.
@@ -122,6 +123,10 @@ impl Provider for Scripted {
 
     fn close(&self, provider: &Value) -> Result<(), ProviderError> {
         self.script().close(provider)
+    }
+
+    fn ended(&self, lanes: &BTreeMap<Lane, Value>) -> Result<(), ProviderError> {
+        self.script().ended(lanes)
     }
 
     fn delegate(&self, number: u32) -> Option<Arc<dyn Provider>> {

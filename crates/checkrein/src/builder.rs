@@ -11,9 +11,9 @@ use checkrein_policy::{Policy, Variables, floor};
 use crate::approvals::{self, Listed, Word};
 use crate::catalogue::Catalogue;
 use crate::policies::{PolicyFiles, check_tool_names};
-use crate::setup::{Extensions, Front, Harness, RunOptions, open_journal};
+use crate::setup::{Extensions, Front, Harness, HostModel, RunOptions, open_journal};
 use crate::task::{Task, project_policy};
-use crate::{HarnessError, StateFolder, defaults, home};
+use crate::{HarnessError, StateFolder, home};
 
 /// How the host's own policy is named in traces and messages.
 const POLICY_FILE: &str = "policy.toml";
@@ -112,8 +112,8 @@ impl HarnessBuilder {
         self
     }
 
-    /// The model, by name: `anthropic:NAME`, `openai:NAME`, `gemini:NAME`, `compatible:URL#NAME`, `script:FILE`. Its key is
-    /// looked for in [`HarnessBuilder::environment`].
+    /// The model, by name: `anthropic:NAME`, `openai:NAME`, `gemini:NAME`, `compatible:URL#NAME`, `script:FILE`, `replay:FILE`.
+    /// Its key is looked for in [`HarnessBuilder::environment`], a file that is not absolute in the project.
     pub fn model(mut self, name: impl Into<String>) -> Self {
         self.model = Some(name.into());
         self
@@ -197,9 +197,7 @@ impl HarnessBuilder {
         let person_home = self.home.clone().or_else(of_environment).unwrap_or_else(|| home.path().to_path_buf());
         let mut extensions = self.extensions;
         if let (None, Some(name)) = (&extensions.provider, &self.model) {
-            let key = extensions.keys.of(name, &folder, &self.environment)?;
-            let environment: Vec<_> = self.environment.iter().cloned().chain(key).collect();
-            extensions.provider = Some(defaults::live(name, &folder, &environment)?.provider());
+            extensions.model = Some(HostModel::open(name, &folder, &self.environment, &extensions.keys)?);
         }
         let source =
             |text| PolicySource { layer: Layer::Managed, file: POLICY_FILE.to_owned(), text, only_tightens: false };

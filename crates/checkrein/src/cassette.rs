@@ -4,12 +4,14 @@
 mod check;
 mod from_session;
 mod origin;
+mod rekey;
 mod scrub;
 
 pub use check::{Report, check, find};
-pub use checkrein_providers::{Cassette, Header, TaskRef, changes};
+pub use checkrein_providers::{Cassette, Changes, Header, TaskRef, Turn, changes};
 pub(crate) use origin::Origin;
 pub use origin::{task, with_model};
+pub use rekey::re_keyed;
 pub(crate) use scrub::scrub_of;
 
 use std::path::{Path, PathBuf};

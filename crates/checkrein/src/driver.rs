@@ -111,7 +111,7 @@ impl Session {
 
     fn stop(&mut self, mut stop: Stop) -> Result<(), HarnessError> {
         if stop.status == Status::Completed
-            && let Err(error) = self.close_provider()
+            && let Err(error) = self.close_provider()?
         {
             stop = Stop { status: Status::Failed, code: error.code(), reason: error.message, limit: None };
         }
@@ -120,10 +120,14 @@ impl Session {
         Ok(())
     }
 
-    fn close_provider(&self) -> Result<(), ProviderError> {
-        self.provider.close(self.log.state.provider())?;
-        // What was meant for a sub-session that there never was.
-        self.provider.delegate(self.log.state.delegated() + 1).map_or(Ok(()), |next| next.close(&Value::Null))
+    /// Whether whoever answered the requests is content with how the session ended.
+    fn close_provider(&mut self) -> Result<Result<(), ProviderError>, HarnessError> {
+        let closed = self.provider.close(self.log.state.provider());
+        if closed.is_err() || self.log.state.opened().parent.is_some() {
+            return Ok(closed);
+        }
+        let lanes = self.lanes()?;
+        Ok(self.provider.ended(&lanes))
     }
 
     fn cancelled(&mut self) -> Result<(), HarnessError> {

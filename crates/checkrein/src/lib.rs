@@ -138,7 +138,8 @@ pub use policy_folder::{PolicyFolder, models};
 pub use projection::{Basis, Projected, Projection};
 pub use replace::replace_file;
 pub use setup::{
-    Extensions, Fork, ForkOptions, ForkedWorkspace, Front, Harness, ResumeOptions, RunOptions, Touch, open_journal,
+    Extensions, Fork, ForkOptions, ForkedWorkspace, Front, Harness, HostModel, ResumeOptions, RunOptions, Touch,
+    open_journal,
 };
 pub use task::Task;
 pub use trust::trust;

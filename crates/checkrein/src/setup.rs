@@ -35,6 +35,7 @@ use crate::task::{Task, WorkspaceMode};
 use crate::{HarnessError, workspace};
 
 pub use fork::{Fork, ForkOptions, ForkedWorkspace, Touch};
+pub use model::HostModel;
 pub(crate) use model::kinds_of;
 pub(crate) use prepare::Prepared;
 pub use resume::ResumeOptions;
@@ -82,6 +83,8 @@ pub struct Extensions {
     pub keys: KeyCommands,
     /// A model instead of the one that is named.
     pub provider: Option<Arc<dyn Provider>>,
+    /// The model that the host named, for all sessions.
+    pub model: Option<HostModel>,
     /// Who is told when a session waits.
     pub notify: Option<Notify>,
     /// A machine instead of the one that this process runs on.
@@ -124,6 +127,10 @@ pub struct RunOptions {
     pub unconfined: bool,
     /// A cassette that is recorded: a file that is not there yet.
     pub record: Option<PathBuf>,
+    /// A cassette that the model's answers are held against.
+    pub verify: Option<PathBuf>,
+    /// A cassette that is played serves what is nearest where a request is not recorded, and the session fails at its end.
+    pub lenient: bool,
 }
 
 impl Harness {

@@ -4,12 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+/// Every turn.
+pub(crate) const ALL: &str = "all";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cassette {
     /// Hold cassettes against what is there now: their age, task, tools, policy and instructions, what they must not hold
     Check(CassetteCheck),
     /// Record a cassette anew beside the old one, and show turn by turn what is different
     Refresh(CassetteRefresh),
+    /// Keep the answers of a cassette where nothing but the words and schemas of tools changed; it says so from then on
+    ReKey(CassetteReKey),
     /// Make a cassette from a session's journal
     FromSession(CassetteFromSession),
 }
@@ -32,7 +37,8 @@ pub(crate) struct CassetteCheck {
 }
 
 /// The model of the cassette is asked, so this needs its key, or a server on this machine. The new recording lies beside the
-/// old one until --accept puts it in its place. Exit code 1 while there is a difference that nobody accepted.
+/// old one until each turn of it is accepted or rejected; at a terminal each is asked about. What a turn says is in every
+/// request behind it, so turns that say something else are decided together. Exit code 1 while nobody has decided.
 #[derive(Debug, Args)]
 pub(crate) struct CassetteRefresh {
     /// The cassette
@@ -41,12 +47,20 @@ pub(crate) struct CassetteRefresh {
     /// Another model than the one that was recorded
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["accept", "reject"])]
     pub(crate) model: Option<String>,
-    /// Put the new recording in the place of the old one: its differences were read
-    #[arg(long)]
-    pub(crate) accept: bool,
-    /// Throw the new recording away
-    #[arg(long, conflicts_with = "accept")]
-    pub(crate) reject: bool,
+    /// Put the new recording in the place of the old one; with turns, such as --accept=main:2, only these
+    #[arg(long, value_name = "TURN,...", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = ALL)]
+    pub(crate) accept: Option<Vec<String>>,
+    /// Throw the new recording away; with turns, such as --reject=main/1:1, only these
+    #[arg(long, value_name = "TURN,...", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = ALL, conflicts_with = "accept")]
+    pub(crate) reject: Option<Vec<String>>,
+}
+
+/// Refused where anything but the words and schemas of tools is different: then the answers are those to another question.
+#[derive(Debug, Args)]
+pub(crate) struct CassetteReKey {
+    /// The cassette
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]

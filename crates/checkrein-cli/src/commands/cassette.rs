@@ -1,16 +1,15 @@
 //! `cassette`: recorded answers of models, checked, recorded anew, and made from sessions.
 
-use std::fs;
+mod refresh;
+
 use std::io::Write as _;
 
+use checkrein::HarnessError;
 use checkrein::cassette::{self, Report};
-use checkrein::contract::{OnAsk, Status};
-use checkrein::{HarnessError, RunOptions};
 use serde_json::json;
 
-use super::run::{drive, front};
-use super::{duration_ms, usage};
-use crate::arguments::{Cassette, CassetteCheck, CassetteFromSession, CassetteRefresh};
+use super::duration_ms;
+use crate::arguments::{Cassette, CassetteCheck, CassetteFromSession, CassetteReKey};
 use crate::context::Context;
 use crate::view::printable;
 
@@ -19,7 +18,8 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 pub(super) fn run(arguments: Cassette, context: &Context) -> Result<u8, HarnessError> {
     match arguments {
         Cassette::Check(arguments) => check(&arguments, context),
-        Cassette::Refresh(arguments) => refresh(&arguments, context),
+        Cassette::Refresh(arguments) => refresh::run(&arguments, context),
+        Cassette::ReKey(arguments) => re_key(&arguments, context),
         Cassette::FromSession(arguments) => from_session(&arguments, context),
     }
 }
@@ -62,6 +62,7 @@ fn line(report: &Report) -> serde_json::Value {
         "days": report.days,
         "prefix_moves": report.prefix_moves,
         "withheld": report.withheld,
+        "rekeyed": report.rekeyed,
         "stale": report.stale,
         "wrong": report.wrong,
     })
@@ -79,93 +80,31 @@ fn tell(out: &mut dyn std::io::Write, report: &Report) {
         head.push_str(&format!(", {} answers without their bytes", report.withheld));
     }
     _ = writeln!(out, "{}", printable(&head));
-    for (word, all) in [("stale", &report.stale), ("wrong", &report.wrong)] {
+    for (word, all) in [("re-keyed", &report.rekeyed), ("stale", &report.stale), ("wrong", &report.wrong)] {
         for what in all {
             _ = writeln!(out, "  {word}: {}", printable(what));
         }
     }
 }
 
-fn refresh(arguments: &CassetteRefresh, context: &Context) -> Result<u8, HarnessError> {
-    let old = cassette::load(&arguments.file)?;
-    let beside = cassette::beside(&arguments.file);
-    let fail = |error: std::io::Error| HarnessError::Unreadable { path: beside.clone(), reason: error.to_string() };
+fn re_key(arguments: &CassetteReKey, context: &Context) -> Result<u8, HarnessError> {
+    let file = &arguments.file;
+    let (made, tools) = cassette::re_keyed(&context.harness()?, file)?;
     let mut out = context.out();
-    if arguments.reject {
-        fs::remove_file(&beside).map_err(fail)?;
-        _ = writeln!(out, "{} is gone, and {} is as it was", beside.display(), arguments.file.display());
+    if tools.is_empty() {
+        _ = writeln!(out, "the keys of {} are what they were", file.display());
         return Ok(0);
     }
-    if !beside.exists() {
-        if arguments.accept {
-            return Err(usage(format!("{} is not there: record it first, without --accept", beside.display())));
-        }
-        if let Some(code) = record(arguments, &old, context)? {
-            return Ok(code);
-        }
-    } else if arguments.model.is_some() {
-        let wrong = "has a recording that nobody has accepted: accept or reject it first";
-        return Err(usage(format!("{} {wrong}", beside.display())));
-    }
-    let changes = cassette::changes(&old, &cassette::load(&beside)?);
-    for change in &changes {
-        _ = writeln!(out, "{}", printable(change));
-    }
-    if changes.is_empty() {
-        _ = writeln!(out, "nothing a session could tell is different");
-    }
-    if arguments.accept {
-        fs::rename(&beside, &arguments.file).map_err(fail)?;
-        _ = writeln!(out, "{} is the new recording", arguments.file.display());
-        return Ok(0);
-    }
-    let program = &context.program;
+    checkrein::replace_file(file, &made.text())?;
+    let (attempts, _) = made.size();
     _ = writeln!(
         out,
-        "the new recording is {}\nto put it in its place, or throw it away:\n  {program} cassette refresh {file} --accept\n  \
-         {program} cassette refresh {file} --reject",
-        beside.display(),
-        file = arguments.file.display()
+        "{}: {attempts} answers have new keys, for other words or schemas of {}; no model gave them to these requests, and the \
+         file says so",
+        file.display(),
+        printable(&tools.join(", "))
     );
-    Ok(u8::from(!changes.is_empty()))
-}
-
-/// Runs the task of a cassette with its model; an exit code where it did not come to an end.
-fn record(
-    arguments: &CassetteRefresh,
-    old: &cassette::Cassette,
-    context: &Context,
-) -> Result<Option<u8>, HarnessError> {
-    let harness = context.harness()?;
-    let task = cassette::task(old.header(), &arguments.file, context.folder())?;
-    let (task, model) = match &arguments.model {
-        Some(model) => (task, Some(model.clone())),
-        None => (cassette::with_model(task, &old.header().model), None),
-    };
-    let record = Some(cassette::beside(&arguments.file));
-    let on_ask = Some(task.on_ask.unwrap_or(OnAsk::Pause));
-    let options = RunOptions { model, on_ask, record, ..RunOptions::default() };
-    let mut session = harness.begin(&task, &options, front(context, false, &[]))?;
-    let outcome = drive(&mut session)?;
-    let mut out = context.out();
-    match outcome.status {
-        Status::Completed | Status::BudgetExhausted | Status::Blocked => Ok(None),
-        status if status.can_resume() => {
-            let (id, program) = (&outcome.session, &context.program);
-            _ = writeln!(
-                out,
-                "{id} waits ({status}): {}\ngo on with `{program} resume {id}`; it is recorded to its end, and this command shows \
-                 the differences then",
-                printable(&outcome.reason)
-            );
-            Ok(Some(status.exit_code()))
-        }
-        status => {
-            _ = fs::remove_file(cassette::beside(&arguments.file));
-            _ = writeln!(out, "{status}: {}; nothing is kept of it", printable(&outcome.reason));
-            Ok(Some(status.exit_code()))
-        }
-    }
+    Ok(0)
 }
 
 fn from_session(arguments: &CassetteFromSession, context: &Context) -> Result<u8, HarnessError> {

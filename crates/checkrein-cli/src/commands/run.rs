@@ -45,6 +45,8 @@ pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError
         on_ask,
         unconfined: arguments.unconfined,
         record: arguments.record.clone(),
+        verify: arguments.verify.clone(),
+        lenient: arguments.lenient,
     };
     if arguments.dry {
         let projected = harness.project(&task, &options)?;

@@ -38,10 +38,15 @@ pub(crate) fn put_away(event: &Compacted) -> String {
 /// The model of a session, and the cassette that answers in its place or that it is recorded into.
 pub(crate) fn model_of(opened: &SessionOpened) -> String {
     match &opened.cassette {
-        Some(cassette) if cassette.mode == CassetteMode::Replay => {
-            format!("{}, played from {}", opened.model, cassette.file)
+        Some(cassette) => {
+            let how = match cassette.mode {
+                CassetteMode::Replay => "played from",
+                CassetteMode::Lenient => "played leniently from",
+                CassetteMode::Record => "recorded into",
+                CassetteMode::Verify => "held against",
+            };
+            format!("{}, {how} {}", opened.model, cassette.file)
         }
-        Some(cassette) => format!("{}, recorded into {}", opened.model, cassette.file),
         None => opened.model.clone(),
     }
 }

@@ -316,7 +316,7 @@ fn a_refresh_is_read_before_it_counts() {
     let other = record(&served, &["cassette", "refresh", "c.jsonl"]);
     assert_eq!(other.code, 1, "{}{}", other.out, other.err);
     served.end("-TERM");
-    let differences = other.out.lines().skip_while(|line| !line.starts_with("main ")).collect::<Vec<_>>().join("\n");
+    let differences = other.out.lines().skip_while(|line| !line.starts_with("main:")).collect::<Vec<_>>().join("\n");
     assert_snapshot!("refreshed", desk.steady(&differences));
     assert_eq!(std::fs::read_to_string(desk.path("c.jsonl")).unwrap(), old, "nothing counts yet");
     let accepted = desk.run(["cassette", "refresh", "c.jsonl", "--accept"]);

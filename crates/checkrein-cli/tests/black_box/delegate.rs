@@ -143,9 +143,12 @@ fn it_has_a_share_of_the_budget() {
 /// A step for a sub-session that never was is as unused as any other.
 #[test]
 fn a_script_says_what_its_sub_sessions_answer() {
-    let unused = "[[step]]\ntext = \"done\"\n[[step]]\nsub = 1\ntext = \"x\"\n";
-    let (desk, task) = desk(unused, "");
-    assert_eq!(run(&desk, &task).outcome()["code"], "SCRIPT_UNUSED");
+    for number in [1, 3] {
+        let unused = format!("[[step]]\ntext = \"done\"\n[[step]]\nsub = {number}\ntext = \"x\"\n");
+        let (desk, task) = desk(&unused, "");
+        assert_eq!(run(&desk, &task).outcome()["code"], "SCRIPT_UNUSED", "sub = {number}");
+    }
+    let (desk, _) = desk("[[step]]\ntext = \"done\"\n", "");
     let none = "[[step]]\ncalls = [{ tool = \"task\", args = { prompt = \"x\" } }]\n[[step]]\ntext = \"done\"\n";
     let task = desk.task(&format!("version = 1\n{none}"), POLICY, "workspace = \"in-place\"\n");
     let lines = run(&desk, &task);

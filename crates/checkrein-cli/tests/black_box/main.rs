@@ -6,6 +6,8 @@ mod support;
 mod answers;
 mod bad_input;
 mod canary;
+mod cassette_modes;
+mod cassette_turns;
 mod cassettes;
 mod codex;
 mod context;

@@ -1,5 +1,6 @@
 //! Providers: whatever answers a request. Untrusted: what comes back is a proposal, never an action.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -111,6 +112,15 @@ pub enum ProviderFault {
     CassetteUnused,
     /// What a cassette holds does not read as it did when it was recorded.
     CassetteBroken,
+    /// What is recorded and what happened are not the same.
+    CassetteDiffers,
+}
+
+impl ProviderFault {
+    /// Whether the same request may be sent again.
+    pub fn can_retry(self) -> bool {
+        matches!(self, Self::RateLimited | Self::Server | Self::Broken)
+    }
 }
 
 /// A failed request.
@@ -130,7 +140,7 @@ pub struct ProviderError {
 impl ProviderError {
     /// Whether the same request may be sent again.
     pub fn can_retry(&self) -> bool {
-        matches!(self.fault, ProviderFault::RateLimited | ProviderFault::Server | ProviderFault::Broken)
+        self.fault.can_retry()
     }
 
     /// The stable code.
@@ -141,6 +151,7 @@ impl ProviderError {
             ProviderFault::CassetteMiss => Code::CassetteMiss,
             ProviderFault::CassetteUnused => Code::CassetteUnused,
             ProviderFault::CassetteBroken => Code::CassetteBroken,
+            ProviderFault::CassetteDiffers => Code::CassetteDiffers,
             ProviderFault::RateLimited | ProviderFault::Server | ProviderFault::Broken | ProviderFault::Refused => {
                 Code::ProviderFailed
             }
@@ -190,6 +201,16 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// A [`ProviderError`] makes the session fail with its code.
     fn close(&self, _provider: &Value) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    /// Called behind [`Provider::close`] when a session completed that is no part of another, with what was handed back last
+    /// on every lane that there was: its own and those of its sub-sessions. What was meant for a sub-session that there never
+    /// was is complained of here.
+    ///
+    /// # Errors
+    /// A [`ProviderError`] makes the session fail with its code.
+    fn ended(&self, _lanes: &BTreeMap<Lane, Value>) -> Result<(), ProviderError> {
         Ok(())
     }
 

@@ -127,6 +127,23 @@ impl Cassette {
         None
     }
 
+    /// The rows of a lane with their whole requests.
+    pub(crate) fn requests(&self, lane: &Lane) -> Vec<(&Line, Map<String, Value>)> {
+        let mut rows = Vec::new();
+        let all = self.lane(lane);
+        self.walk::<()>(lane, |line, request| {
+            rows.extend(all.get(line.exchange.n - 1).map(|line| (line, request.clone())));
+            None
+        });
+        rows
+    }
+
+    /// What came of the calls whose results a row shows first, or again where it is written whole.
+    pub(crate) fn calls(&self, lane: &Lane, index: usize) -> Vec<&ToolExchange> {
+        let shown = self.lane(lane).get(index).map(|line| calls_shown(&line.exchange)).unwrap_or_default();
+        self.tools.iter().filter(|tool| tool.lane == *lane && shown.contains(&tool.call.as_str())).collect()
+    }
+
     /// The request of a row, from 0.
     pub(crate) fn request(&self, lane: &Lane, index: usize) -> Option<Map<String, Value>> {
         self.walk(lane, |line, request| (line.exchange.n == index + 1).then(|| request.clone()))
@@ -150,7 +167,7 @@ impl Cassette {
     }
 
     /// The cassette as its file holds it: the first line, then lane by lane, the calls of a request before it.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut out = line_of(&Row::Cassette(self.header.clone()));
         for (lane, rows) in self.lanes() {
             let mut tools: Vec<&ToolExchange> = self.tools.iter().filter(|tool| tool.lane == *lane).collect();

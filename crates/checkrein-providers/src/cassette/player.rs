@@ -1,16 +1,20 @@
 //! The provider that answers from a cassette, strictly: no network, no guess. What is not recorded is an error, and so is
-//! what is recorded and not asked for.
+//! what is recorded and not asked for. Leniently, for a person who looks for what changed, a request that is not recorded gets
+//! the answer of the row that stands next, and the session fails at its end instead.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use checkrein_contract::{BoxFuture, Delta, Lane, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault};
 use serde_json::Value;
 
 use super::answer::{Asked, fits, reread_as_it_came, reread_otherwise, words};
+use super::changes::turn;
 use super::file::{Cassette, Line};
 use super::position::Position;
 use super::request::{kept, key};
 use super::row::{Body, Outcome};
+use super::unused::differences;
 use super::{Scrub, miss, reply};
 
 /// A model whose answers are recorded.
@@ -20,12 +24,19 @@ pub struct CassettePlayer {
     name: String,
     lane: Lane,
     scrub: Arc<dyn Scrub>,
+    lenient: bool,
 }
 
 impl CassettePlayer {
     /// Plays this cassette; `name` is what errors call it.
     pub fn new(cassette: Arc<Cassette>, name: &str, scrub: Arc<dyn Scrub>) -> Self {
-        Self { cassette, name: name.to_owned(), lane: Lane::main(), scrub }
+        Self { cassette, name: name.to_owned(), lane: Lane::main(), scrub, lenient: false }
+    }
+
+    /// Plays it leniently.
+    #[must_use]
+    pub fn lenient(self) -> Self {
+        Self { lenient: true, ..self }
     }
 
     fn answer(
@@ -38,9 +49,17 @@ impl CassettePlayer {
         let wanted = key(&request.lane, &asked);
         let rows = self.cassette.lane(&request.lane);
         let unused = |(index, line): &(usize, &Line)| !position.is_used(*index) && line.exchange.key == wanted;
-        let Some((index, line)) = rows.iter().enumerate().find(unused) else {
-            let why = miss::miss(&self.cassette, &request.lane, &position, &asked);
-            return Err(self.failed(ProviderFault::CassetteMiss, &why, &request.provider));
+        let (index, line) = match rows.iter().enumerate().find(unused) {
+            Some(found) => found,
+            None => {
+                let why = miss::miss(&self.cassette, &request.lane, &position, &asked);
+                let next = rows.iter().enumerate().find(|(index, _)| self.lenient && !position.is_used(*index));
+                let Some((index, line)) = next else {
+                    return Err(self.failed(ProviderFault::CassetteMiss, &why, &request.provider));
+                };
+                position.parts(format!("{}: {why}", turn(&request.lane, index)));
+                (index, line)
+            }
         };
         self.reads_the_same(line, &Asked::of(&asked), &request.provider)?;
         position.use_row(index);
@@ -136,19 +155,30 @@ impl Provider for CassettePlayer {
 
     fn close(&self, provider: &Value) -> Result<(), ProviderError> {
         let (position, _) = self.position(provider)?;
-        let unused = self.cassette.lane(&self.lane).iter().enumerate().filter(|(index, _)| !position.is_used(*index));
-        let unused: Vec<String> =
-            unused.map(|(_, row)| format!("row {} (line {})", row.exchange.n, row.line)).collect();
-        if unused.is_empty() {
+        if self.lenient {
             return Ok(());
         }
-        let why = format!("the session ended before all of lane {} was asked for: {}", self.lane, unused.join(", "));
-        Err(self.failed(ProviderFault::CassetteUnused, &why, provider))
+        match self.cassette.unused(&self.lane, &position) {
+            Some(why) => Err(self.failed(ProviderFault::CassetteUnused, &why, provider)),
+            None => Ok(()),
+        }
+    }
+
+    fn ended(&self, lanes: &BTreeMap<Lane, Value>) -> Result<(), ProviderError> {
+        if self.lenient {
+            return differences(&self.cassette, &self.name, lanes);
+        }
+        let mut never = self.cassette.lanes().map(|(lane, _)| lane).filter(|lane| !lanes.contains_key(lane));
+        match never.find_map(|lane| self.cassette.unused(lane, &Position::default())) {
+            Some(why) => Err(self.failed(ProviderFault::CassetteUnused, &why, &Value::Null)),
+            None => Ok(()),
+        }
     }
 
     fn delegate(&self, number: u32) -> Option<Arc<dyn Provider>> {
         let (cassette, scrub) = (Arc::clone(&self.cassette), Arc::clone(&self.scrub));
-        Some(Arc::new(Self { cassette, name: self.name.clone(), lane: self.lane.child(number), scrub }))
+        let (name, lane, lenient) = (self.name.clone(), self.lane.child(number), self.lenient);
+        Some(Arc::new(Self { cassette, name, lane, scrub, lenient }))
     }
 
     fn virtual_time(&self) -> bool {

@@ -1,6 +1,10 @@
 //! How far a lane of a cassette has come. It travels in `provider` of replies and requests, beside what the recorded model
 //! wants back, so that the next process knows it too; recording writes the same, so that both leave the same log.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
+use checkrein_contract::Lane;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -16,12 +20,41 @@ pub(crate) struct Position {
     at: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     passed: Vec<usize>,
+    /// Where what happened parted from what is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differs: Option<Differs>,
+}
+
+/// What came out otherwise than it is recorded, on one lane. All that follows a difference holds it, so the first one counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Differs {
+    /// The first difference.
+    first: String,
+    /// How many turns behind it are others too.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    more: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl fmt::Display for Differs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.more {
+            0 => f.write_str(&self.first),
+            1 => write!(f, "{}; one later turn differs too", self.first),
+            more => write!(f, "{}; {more} later turns differ too", self.first),
+        }
+    }
 }
 
 impl Position {
     /// Behind this many rows.
     pub(crate) fn behind(rows: usize) -> Self {
-        Self { at: rows, passed: Vec::new() }
+        Self { at: rows, ..Self::default() }
     }
 
     /// What stands in `provider`, and what the model itself wants back.
@@ -39,6 +72,16 @@ impl Position {
             _ => Value::Object(fields),
         };
         Ok((position, inner))
+    }
+
+    /// What the model itself wants back.
+    pub(crate) fn inner(provider: &Value) -> Value {
+        Self::read(provider).map_or(Value::Null, |(_, inner)| inner)
+    }
+
+    /// What each lane of the model itself wants back.
+    pub(crate) fn inner_of(lanes: &BTreeMap<Lane, Value>) -> BTreeMap<Lane, Value> {
+        lanes.iter().map(|(lane, provider)| (lane.clone(), Self::inner(provider))).collect()
     }
 
     /// Both together.
@@ -59,6 +102,19 @@ impl Position {
 
     pub(crate) fn is_used(&self, row: usize) -> bool {
         row < self.at && !self.passed.contains(&row)
+    }
+
+    /// Something came out otherwise than it is recorded.
+    pub(crate) fn parts(&mut self, what: String) {
+        match &mut self.differs {
+            Some(differs) => differs.more += 1,
+            None => self.differs = Some(Differs { first: what, more: 0 }),
+        }
+    }
+
+    /// Where what happened parted from what is recorded.
+    pub(crate) fn differs(&self) -> Option<&Differs> {
+        self.differs.as_ref()
     }
 
     /// This row is used.

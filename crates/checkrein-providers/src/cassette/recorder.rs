@@ -1,8 +1,9 @@
 //! The provider that asks a model and writes down what it answers. It never serves what was recorded.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use checkrein_contract::{BoxFuture, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault};
+use checkrein_contract::{BoxFuture, Delta, Lane, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault};
 use serde_json::Value;
 
 use super::position::Position;
@@ -122,6 +123,10 @@ impl Provider for Recorder {
         self.live.provider().close(&inner)
     }
 
+    fn ended(&self, lanes: &BTreeMap<Lane, Value>) -> Result<(), ProviderError> {
+        self.live.provider().ended(&Position::inner_of(lanes))
+    }
+
     fn delegate(&self, number: u32) -> Option<Arc<dyn Provider>> {
         let Live::Other(other) = &self.live else { return None };
         let live = Live::Other(other.delegate(number)?);
@@ -146,6 +151,6 @@ impl CassetteWriter {
 
     /// How far a lane has come that was recorded: what a provider hands back says it.
     pub fn without_position(provider: &Value) -> Value {
-        Position::read(provider).map_or(Value::Null, |(_, inner)| inner)
+        Position::inner(provider)
     }
 }

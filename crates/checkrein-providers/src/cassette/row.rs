@@ -44,6 +44,19 @@ pub struct Header {
     pub detectors: String,
     /// Version of what reads the streams.
     pub parser: u32,
+    /// When its answers were given new keys, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rekeyed: Vec<ReKeyed>,
+}
+
+/// The answers were kept while tools were described otherwise: no model gave them to these requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReKeyed {
+    /// When, as `recorded_at`.
+    pub at: String,
+    /// The tools whose words or schemas were others.
+    pub tools: Vec<String>,
 }
 
 impl Header {
@@ -274,4 +287,5 @@ enum FaultName {
     CassetteMiss,
     CassetteUnused,
     CassetteBroken,
+    CassetteDiffers,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use checkrein_contract::{
-    BoxFuture, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall, StopReason,
+    BoxFuture, Delta, Lane, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall, StopReason,
     ToolChoice, Usage,
 };
 use serde_json::Value;
@@ -113,6 +113,14 @@ impl Provider for ScriptProvider {
             .collect();
         let message = format!("{}: the session ended before every step was used: {}", self.model, list.join("; "));
         Err(failed(ProviderFault::ScriptUnused, message, provider))
+    }
+
+    fn ended(&self, lanes: &BTreeMap<Lane, Value>) -> Result<(), ProviderError> {
+        let never = |number: &&u32| !lanes.contains_key(&Lane::main().child(**number));
+        match self.script.delegated.keys().find(never).and_then(|number| self.delegate(*number)) {
+            Some(part) => part.close(&Value::Null),
+            None => Ok(()),
+        }
     }
 
     fn delegate(&self, number: u32) -> Option<Arc<dyn Provider>> {

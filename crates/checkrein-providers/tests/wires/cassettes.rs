@@ -42,6 +42,7 @@ pub(super) fn header(model: &str, server: Who) -> Header {
         digests: Digests { config: digest.clone(), tools: digest.clone(), policy: digest.clone(), system: digest },
         detectors: "0".to_owned(),
         parser: PARSER,
+        rekeyed: Vec::new(),
     }
 }
 

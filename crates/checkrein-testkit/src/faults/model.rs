@@ -1,8 +1,9 @@
 //! A model whose requests fail when the plan says so.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use checkrein_contract::{BoxFuture, Delta, ModelReply, ModelRequest, Provider, ProviderError};
+use checkrein_contract::{BoxFuture, Delta, Lane, ModelReply, ModelRequest, Provider, ProviderError};
 use serde_json::Value;
 
 use super::Armed;
@@ -36,6 +37,10 @@ impl Provider for FaultyModel {
 
     fn close(&self, provider: &Value) -> Result<(), ProviderError> {
         self.inner.close(provider)
+    }
+
+    fn ended(&self, lanes: &BTreeMap<Lane, Value>) -> Result<(), ProviderError> {
+        self.inner.ended(lanes)
     }
 
     fn delegate(&self, number: u32) -> Option<Arc<dyn Provider>> {

@@ -33,6 +33,8 @@ pub struct Report {
     pub prefix_moves: usize,
     /// Answers whose bytes are withheld.
     pub withheld: usize,
+    /// That answers were kept under new keys: when, and which tools were described otherwise.
+    pub rekeyed: Vec<String>,
     /// What it was recorded of that is not so any more.
     pub stale: Vec<String>,
     /// What is wrong with it.
@@ -80,6 +82,7 @@ pub fn check(harness: &Harness, file: &Path, most_days: u64) -> Report {
         days: None,
         prefix_moves: 0,
         withheld: 0,
+        rekeyed: Vec::new(),
         stale: Vec::new(),
         wrong: Vec::new(),
     };
@@ -98,6 +101,9 @@ pub fn check(harness: &Harness, file: &Path, most_days: u64) -> Report {
     report.rows = cassette.size();
     report.prefix_moves = cassette.prefix_moves();
     report.withheld = cassette.withheld();
+    let rekeyed = cassette.header().rekeyed.iter();
+    report.rekeyed =
+        rekeyed.map(|re| format!("at {}, for other words or schemas of {}", re.at, re.tools.join(", "))).collect();
     report.age(harness, cassette.header(), most_days);
     report.task(harness, &cassette, &text);
     for (index, line) in text.lines().enumerate() {

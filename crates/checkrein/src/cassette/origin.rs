@@ -38,6 +38,7 @@ impl Origin<'_> {
             digests: digests(self.task, &opened.system, &json!(opened.tools))?,
             detectors: DETECTORS.to_owned(),
             parser: PARSER,
+            rekeyed: Vec::new(),
         })
     }
 }

@@ -1,16 +1,19 @@
 //! A sub-session: begun, found, or taken up. Its journal is its own, and it is found by its name, which follows from the call
 //! that asked for it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Actor, Body, Budget, Call, Digest, Parent, Provider, SessionId, SessionOpened, ToolSpec, without_remembered,
+    Actor, Body, Budget, Call, Digest, Lane, Parent, Provider, SessionChange, SessionId, SessionOpened, ToolSpec,
+    without_remembered,
 };
 use checkrein_gate::{Recorder, Registry};
-use checkrein_journal::{Head, JournalError};
+use checkrein_journal::{EventStore, Head, JournalError};
 use checkrein_policy::Policy;
 use checkrein_session::State;
 use checkrein_session::tools::{Access, Delegation, session_tools};
+use serde_json::Value;
 
 use super::Session;
 use super::narrowing::narrowing;
@@ -119,6 +122,18 @@ impl Session {
         self.child(log, policy, taken)
     }
 
+    /// Every lane that there was here and below, with what was handed back last on it.
+    pub(super) fn lanes(&mut self) -> Result<BTreeMap<Lane, Value>, HarnessError> {
+        let state = &self.log.state;
+        let mut lanes = BTreeMap::from([(state.opened().lane(), state.provider().clone())]);
+        if state.delegated() > 0 {
+            let session = state.opened().session.clone();
+            self.log.flush()?;
+            below(&**self.log.store(), &session, &mut lanes)?;
+        }
+        Ok(lanes)
+    }
+
     fn child(&self, log: SessionLog, policy: Arc<Policy>, taken: Held) -> Result<Self, HarnessError> {
         let opened = log.state.opened();
         let context = context_of(opened)?;
@@ -157,6 +172,19 @@ impl Session {
             .cloned()
             .collect()
     }
+}
+
+fn below(store: &dyn EventStore, session: &SessionId, lanes: &mut BTreeMap<Lane, Value>) -> Result<(), HarnessError> {
+    for event in store.read(session, 1)? {
+        let Body::Finished(finished) = &event.body else { continue };
+        let Some(SessionChange::Delegated { session, .. }) = &finished.change else { continue };
+        let state = State::fold(&store.read(session, 1)?)?;
+        lanes.insert(state.opened().lane(), state.provider().clone());
+        if state.delegated() > 0 {
+            below(store, session, lanes)?;
+        }
+    }
+    Ok(())
 }
 
 /// The same call has the same sub-session, also in another process.

@@ -229,7 +229,7 @@ fn journal_of(
         opened.session = session.clone();
         opened.forked = Some(forked);
         // What the fork is answered is no part of that recording.
-        opened.cassette.take_if(|cassette| cassette.mode == CassetteMode::Record);
+        opened.cassette.take_if(|cassette| matches!(cassette.mode, CassetteMode::Record | CassetteMode::Verify));
     }
     let by = Actor::Person(person.to_owned());
     let words = words.map(|text| Body::Input { call: None, text });

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use checkrein_contract::{CassetteMode, CassetteUse, Provider, SessionOpened};
 use checkrein_gate::{Redactor, Registry};
-use checkrein_providers::{Cassette, CassettePlayer, CassetteWriter, KindOf, Live, Recorder};
+use checkrein_providers::{Cassette, CassettePlayer, CassetteWriter, KindOf, Live, Recorder, Verifier};
 
 use super::{Harness, RunOptions, shown};
 use crate::cassette::{Origin, load, scrub_of};
+use crate::keys::KeyCommands;
 use crate::task::Task;
 use crate::{HarnessError, defaults};
 
 /// How a cassette is named as a model.
 const REPLAY: &str = "replay:";
+/// What is set where nobody looks at what a program says.
+const CI: &str = "CI";
 
 /// Where a session's answers come from, before anything is known of the session.
 pub(super) enum Source {
@@ -21,13 +24,42 @@ pub(super) enum Source {
     Live(String, Live),
     /// What was recorded of one.
     Recorded(Arc<Cassette>, CassetteUse),
+    /// A model that is asked, beside what was recorded.
+    Verified(String, Live, Arc<Cassette>, CassetteUse),
+}
+
+/// A model that a host named: one that is asked is opened once, for all sessions.
+#[derive(Clone)]
+pub struct HostModel {
+    name: String,
+    /// `None` of a cassette, which each session plays for itself.
+    live: Option<Live>,
+}
+
+impl HostModel {
+    /// The model of this name; a script or cassette is looked for in `folder`. A cassette that can not be read is found now.
+    pub(crate) fn open(
+        name: &str,
+        folder: &Path,
+        environment: &[(String, String)],
+        keys: &KeyCommands,
+    ) -> Result<Self, HarnessError> {
+        if let Some(file) = name.strip_prefix(REPLAY) {
+            load(&folder.join(file))?;
+            return Ok(Self { name: absolute_file(name, Some(folder)), live: None });
+        }
+        let key = keys.of(name, folder, environment)?;
+        let environment: Vec<_> = environment.iter().cloned().chain(key).collect();
+        let live = defaults::live(name, folder, &environment)?;
+        Ok(Self { name: name.to_owned(), live: Some(live) })
+    }
 }
 
 impl Source {
     /// The model, as the session records it; of a cassette the one that was recorded.
     pub(super) fn model(&self) -> &str {
         match self {
-            Self::Live(model, _) => model,
+            Self::Live(model, _) | Self::Verified(model, ..) => model,
             Self::Recorded(cassette, _) => &cassette.header().model,
         }
     }
@@ -46,6 +78,7 @@ impl Harness {
     /// The model as it is written.
     fn named(&self, task: &Task, options: &RunOptions) -> Result<String, HarnessError> {
         let custom = self.extensions.provider.as_ref().map(|provider| provider.model().to_owned());
+        let custom = custom.or_else(|| self.extensions.model.as_ref().map(|model| model.name.clone()));
         let model = custom.or_else(|| options.model.clone()).or_else(|| task.model.clone()).ok_or_else(|| {
             HarnessError::Task(
                 "no model is named: give `--model script:FILE` or `--model anthropic:NAME`, or `script` in task.toml"
@@ -61,17 +94,32 @@ impl Harness {
     }
 
     pub(super) fn source(&self, task: &Task, options: &RunOptions) -> Result<Source, HarnessError> {
+        let fail = |message: &str| Err(HarnessError::Task(message.to_owned()));
         let (named, folder) = (self.named(task, options)?, self.looked_for(task, options));
         let Some(file) = named.strip_prefix(REPLAY).filter(|_| self.extensions.provider.is_none()) else {
             let live = self.live(&named, folder)?;
-            return Ok(Source::Live(named, live));
+            if options.lenient {
+                return fail("only a cassette is played leniently: name one, `--model replay:FILE`");
+            }
+            let Some(file) = &options.verify else { return Ok(Source::Live(named, live)) };
+            if options.record.is_some() {
+                return fail("what is held against a cassette is not recorded into another one at the same time");
+            }
+            let file = self.folder.join(file);
+            let (mode, cassette) = (CassetteMode::Verify, Arc::new(load(&file)?));
+            return Ok(Source::Verified(named, live, cassette, CassetteUse { mode, file: shown(&file) }));
         };
-        if options.record.is_some() {
-            let message = "a cassette is played, and what is played is not recorded: name the model to be asked";
-            return Err(HarnessError::Task(message.to_owned()));
+        if options.record.is_some() || options.verify.is_some() {
+            return fail("a cassette is played, and what is played is not recorded: name the model to be asked");
+        }
+        if options.lenient && self.environment.iter().any(|(name, value)| name == CI && !value.is_empty()) {
+            return fail(
+                "a cassette is played leniently by a person who looks for what changed, and never where `CI` is set",
+            );
         }
         let cassette = Arc::new(load(&folder.join(file))?);
-        Ok(Source::Recorded(cassette, CassetteUse { mode: CassetteMode::Replay, file: file.to_owned() }))
+        let mode = if options.lenient { CassetteMode::Lenient } else { CassetteMode::Replay };
+        Ok(Source::Recorded(cassette, CassetteUse { mode, file: file.to_owned() }))
     }
 
     /// Who answers a session that begins with this; what it has to do with a cassette is put in there.
@@ -87,6 +135,11 @@ impl Harness {
         match (source, &options.record) {
             (Source::Recorded(recorded, cassette), _) => {
                 let provider = player(recorded, &cassette, opened, redactor);
+                opened.cassette = Some(cassette);
+                Ok(provider)
+            }
+            (Source::Verified(model, live, recorded, cassette), _) => {
+                let provider = verifier(live, &model, recorded, &cassette, opened, redactor);
                 opened.cassette = Some(cassette);
                 Ok(provider)
             }
@@ -110,15 +163,15 @@ impl Harness {
         redactor: &Redactor,
     ) -> Result<Arc<dyn Provider>, HarnessError> {
         let folder = opened.folder.clone().map_or_else(|| self.folder.clone(), PathBuf::from);
-        match &opened.cassette {
-            None => Ok(self.live(&opened.model, &folder)?.provider()),
-            Some(cassette) if cassette.mode == CassetteMode::Replay => {
-                let recorded = Arc::new(load(&folder.join(&cassette.file))?);
-                Ok(player(recorded, cassette, opened, redactor))
-            }
-            Some(cassette) => self.recorder(Recording {
+        let live = || self.live(&opened.model, &folder);
+        let Some(cassette) = &opened.cassette else { return Ok(live()?.provider()) };
+        let recorded = || Ok::<_, HarnessError>(Arc::new(load(&folder.join(&cassette.file))?));
+        match cassette.mode {
+            CassetteMode::Replay | CassetteMode::Lenient => Ok(player(recorded()?, cassette, opened, redactor)),
+            CassetteMode::Verify => Ok(verifier(live()?, &opened.model, recorded()?, cassette, opened, redactor)),
+            CassetteMode::Record => self.recorder(Recording {
                 file: Path::new(&cassette.file),
-                live: self.live(&opened.model, &folder)?,
+                live: live()?,
                 task,
                 opened,
                 registry,
@@ -134,9 +187,11 @@ impl Harness {
             let message = "a cassette is played from its beginning, by `checkrein run`, and by nothing else";
             return Err(HarnessError::Task(message.to_owned()));
         }
-        match &self.extensions.provider {
-            Some(provider) => Ok(Live::Other(Arc::clone(provider))),
-            None => {
+        let of_host = self.extensions.model.as_ref().and_then(|model| model.live.clone());
+        match (&self.extensions.provider, of_host) {
+            (Some(provider), _) => Ok(Live::Other(Arc::clone(provider))),
+            (None, Some(live)) => Ok(live),
+            (None, None) => {
                 let key = self.extensions.keys.of(model, &self.folder, &self.environment)?;
                 let environment: Vec<_> = self.environment.iter().cloned().chain(key).collect();
                 defaults::live(model, folder, &environment)
@@ -165,8 +220,25 @@ fn player(
     opened: &SessionOpened,
     redactor: &Redactor,
 ) -> Arc<dyn Provider> {
-    let name = Path::new(&cassette.file).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Arc::new(CassettePlayer::new(recorded, &format!("{REPLAY}{name}"), scrub_of(opened, redactor)))
+    let player = CassettePlayer::new(recorded, &format!("{REPLAY}{}", name_of(cassette)), scrub_of(opened, redactor));
+    Arc::new(if cassette.mode == CassetteMode::Lenient { player.lenient() } else { player })
+}
+
+/// What is asked, and held against a cassette.
+fn verifier(
+    live: Live,
+    model: &str,
+    recorded: Arc<Cassette>,
+    cassette: &CassetteUse,
+    opened: &SessionOpened,
+    redactor: &Redactor,
+) -> Arc<dyn Provider> {
+    Arc::new(Verifier::new(live, model, recorded, &name_of(cassette), scrub_of(opened, redactor)))
+}
+
+/// How errors call a cassette.
+fn name_of(cassette: &CassetteUse) -> String {
+    Path::new(&cassette.file).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What is needed to record.

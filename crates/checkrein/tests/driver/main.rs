@@ -13,6 +13,7 @@ mod import;
 mod invariants;
 mod messages;
 mod old;
+mod recorded;
 mod recovery;
 mod replay;
 mod side_by_side;

@@ -133,3 +133,20 @@ fn a_recording_goes_on_and_is_never_overwritten() {
     assert!(text.starts_with(&begun) && two.provider["cassette"]["at"] == 2, "{text}");
     assert_eq!(text, recorded_in(&[Lane::main()]), "two processes write what one does");
 }
+
+/// What is recorded of a sub-session that never was is missed when all is over, whichever number it has.
+#[test]
+fn a_lane_that_never_was_is_unused() {
+    let main = Lane::main();
+    let deep = main.child(3).child(1);
+    let text = recorded_in(&[main.clone(), main.child(1), main.child(3), deep.clone()]);
+    let player = player(&text, Arc::new(Nothing));
+    let mut lanes = std::collections::BTreeMap::from([(main.clone(), Value::Null)]);
+    for lane in [main.child(1), main.child(3), deep] {
+        let unused = player.ended(&lanes).unwrap_err();
+        assert_eq!(unused.fault, ProviderFault::CassetteUnused);
+        assert!(unused.message.contains(&format!("before all of lane {lane} was asked for: row 1 ")), "{unused}");
+        lanes.insert(lane, Value::Null);
+    }
+    player.ended(&lanes).unwrap();
+}
