@@ -328,7 +328,15 @@ pub(crate) fn at<'a>(event: &'a Value, pointer: &str) -> &'a Value {
     event.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-/// Sets a field of an object.
+/// A turn of a conversation, with its parts.
+fn turn(role: &str, name: &str, parts: Vec<Value>) -> Value {
+    let mut turn = json!({ "role": role });
+    put(&mut turn, name, Value::Array(parts));
+    turn
+}
+
+/// Sets a field of an object. `json!` would copy a value that is put into it, and a conversation is put into its body in every
+/// turn.
 pub(crate) fn put(object: &mut Value, key: &str, value: Value) {
     if let Value::Object(map) = object {
         map.insert(key.to_owned(), value);

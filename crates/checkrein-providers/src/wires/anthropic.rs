@@ -18,6 +18,7 @@ use super::slots::{Piece, Slot, as_object, record, replay};
 use super::transport::failed;
 use super::{
     About, Address, Flow, Reader, Wire, alternate, append, at, broke_off, fault, number_at, put, stopped_with, text_at,
+    turn,
 };
 
 const ABOUT: About = About {
@@ -46,8 +47,8 @@ impl Wire for Anthropic {
             "model": name,
             "max_tokens": request.max_output_tokens,
             "stream": true,
-            "messages": messages(request),
         });
+        put(&mut body, "messages", messages(request));
         if !request.system.trim().is_empty() {
             put(&mut body, "system", json!([{ "type": "text", "text": request.system, "cache_control": mark() }]));
         }
@@ -87,7 +88,7 @@ fn messages(request: &ModelRequest) -> Value {
             put(last, "cache_control", mark());
         }
     }
-    turns.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
+    turns.into_iter().map(|(role, blocks)| turn(role, "content", blocks)).collect()
 }
 
 /// Text without a character to see is refused.

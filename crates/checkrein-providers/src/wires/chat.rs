@@ -52,8 +52,8 @@ impl Wire for Chat {
             "max_tokens": request.max_output_tokens,
             "stream": true,
             "stream_options": { "include_usage": true },
-            "messages": messages(request),
         });
+        put(&mut body, "messages", messages(request));
         if !tools.is_empty() {
             put(&mut body, "tools", tools.into_iter().map(spec).collect());
             if request.tool_choice == ToolChoice::None {
@@ -100,7 +100,8 @@ fn assistant(text: &str, calls: &[ToolCallPart], provider: &Value) -> Value {
         json!({ "id": call.id, "type": "function", "function": { "name": call.tool, "arguments": arguments } })
     });
     let content = if text.is_empty() { Value::Null } else { json!(text) };
-    let mut message = json!({ "role": "assistant", "content": content, "tool_calls": calls.collect::<Value>() });
+    let mut message = json!({ "role": "assistant", "content": content });
+    put(&mut message, "tool_calls", calls.collect());
     for (name, reasoning) in provider.get(ABOUT.kind).and_then(Value::as_object).into_iter().flatten() {
         put(&mut message, name, reasoning.clone());
     }

@@ -16,7 +16,7 @@ use super::fit::Accepts;
 use super::slots::{Piece, Slot, as_object, record, replay};
 use super::transport::failed;
 use super::{
-    About, Address, Flow, Reader, Wire, alternate, at, broke_off, fault, number_at, put, stopped_with, text_at,
+    About, Address, Flow, Reader, Wire, alternate, at, broke_off, fault, number_at, put, stopped_with, text_at, turn,
 };
 
 const ABOUT: About = About {
@@ -60,10 +60,8 @@ impl Wire for Gemini {
     }
 
     fn body(&self, _name: &str, request: &ModelRequest, tools: Vec<ToolSpec>) -> Value {
-        let mut body = json!({
-            "contents": contents(request),
-            "generationConfig": { "maxOutputTokens": request.max_output_tokens },
-        });
+        let mut body = json!({ "generationConfig": { "maxOutputTokens": request.max_output_tokens } });
+        put(&mut body, "contents", contents(request));
         if !request.system.trim().is_empty() {
             put(&mut body, "systemInstruction", json!({ "parts": [{ "text": request.system }] }));
         }
@@ -99,7 +97,7 @@ fn contents(request: &ModelRequest) -> Value {
             ("model", replay(ABOUT.kind, provider, text, calls).into_iter().map(part).collect())
         }
     }));
-    turns.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect()
+    turns.into_iter().map(|(role, parts)| turn(role, "parts", parts)).collect()
 }
 
 fn result(result: &ResultPart) -> Value {

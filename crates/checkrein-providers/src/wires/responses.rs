@@ -49,8 +49,8 @@ impl Wire for Responses {
             "max_output_tokens": request.max_output_tokens.max(LEAST_OUTPUT),
             "stream": true,
             "store": false,
-            "input": input(request),
         });
+        put(&mut body, "input", input(request));
         if reasons(name) {
             put(&mut body, "include", json!(["reasoning.encrypted_content"]));
         }
