@@ -7,6 +7,7 @@ mod script;
 use std::path::PathBuf;
 
 use checkrein::contract::NewLimit;
+use checkrein::hook::Caller;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::cassette::{ALL, Cassette, CassetteCheck, CassetteFromSession, CassetteReKey, CassetteRefresh};
@@ -85,6 +86,15 @@ pub(crate) enum Agent {
     Claude,
     /// Codex
     Codex,
+}
+
+impl From<Agent> for Caller {
+    fn from(agent: Agent) -> Self {
+        match agent {
+            Agent::Claude => Self::Claude,
+            Agent::Codex => Self::Codex,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod fork;
 mod hook;
 mod journal;
 mod policy;
+mod policy_file;
 mod recomposed;
 mod record;
 mod replay;

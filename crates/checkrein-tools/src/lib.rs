@@ -20,6 +20,7 @@ mod printable;
 mod program;
 mod replacing;
 mod search;
+mod target;
 mod walk;
 mod web;
 

@@ -70,7 +70,7 @@ pub(crate) struct Limits {
 }
 
 /// A file to search: its real path, and the path as the model knows it.
-pub(crate) type Target = (String, String);
+pub(crate) type Candidate = (String, String);
 
 /// Reads a regular expression.
 ///
@@ -87,7 +87,7 @@ pub(crate) fn expression(pattern: &str) -> Result<RegexMatcher, Failure> {
 
 /// Searches files in the order they are given, until a limit is reached.
 pub(crate) fn search(
-    files: &[Target],
+    files: &[Candidate],
     matcher: &RegexMatcher,
     limits: Limits,
     stop: &CancellationToken,

@@ -3,16 +3,16 @@
 mod claude;
 mod codex;
 mod judge;
+mod ours;
 mod settings;
 mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use checkrein::HarnessError;
-use checkrein::hook::Caller;
 
 use super::usage;
-use crate::arguments::{Agent, Hook, HookAction};
+use crate::arguments::{Hook, HookAction};
 use crate::context::Context;
 
 pub(super) fn run(arguments: &Hook, context: &Context) -> Result<u8, HarnessError> {
@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &Hook, context: &Context) -> Result<u8, HarnessErro
         Some(HookAction::Uninstall(arguments)) => settings::uninstall(arguments, context),
         None => {
             let agent = arguments.agent.ok_or_else(|| usage("say whose hook it is: --for claude, or --for codex"))?;
-            let caller = caller(agent);
+            let caller = agent.into();
             if arguments.judge {
                 judge::run(caller, arguments.policy.as_deref(), context)
             } else {
@@ -31,12 +31,5 @@ pub(super) fn run(arguments: &Hook, context: &Context) -> Result<u8, HarnessErro
                 Ok(answered.unwrap_or_else(|_| watch::tell(caller, &caller.block("the hook panicked"))))
             }
         }
-    }
-}
-
-pub(super) fn caller(agent: Agent) -> Caller {
-    match agent {
-        Agent::Claude => Caller::Claude,
-        Agent::Codex => Caller::Codex,
     }
 }

@@ -8,8 +8,7 @@ use checkrein::hook::{Caller, Watch};
 use checkrein::past::{Past, fixtures};
 use serde_json::{Value, json};
 
-use super::hook::caller;
-use super::policy::{read, source};
+use super::policy_file::{read, source};
 use super::{block_on, usage};
 use crate::arguments::Record;
 use crate::context::Context;
@@ -17,7 +16,7 @@ use crate::view::printable;
 
 pub(super) fn run(arguments: &Record, context: &Context) -> Result<u8, HarnessError> {
     let lines = match arguments.agent {
-        Some(agent) => theirs(arguments, caller(agent), context)?,
+        Some(agent) => theirs(arguments, agent.into(), context)?,
         None => {
             let store = context.store()?;
             let session = store.find(&arguments.session)?;

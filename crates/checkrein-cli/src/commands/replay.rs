@@ -10,7 +10,7 @@ use checkrein::past::{Difference, Past, differences};
 use checkrein::replay::{Divergence, Replayed, replay};
 use serde_json::json;
 
-use super::policy::{read, source};
+use super::policy_file::{read, source};
 use crate::arguments::Replay;
 use crate::context::Context;
 use crate::view::{of_rule, printable, recorded_call};

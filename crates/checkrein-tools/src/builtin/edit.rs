@@ -16,6 +16,7 @@ use crate::observed::Known;
 use crate::off_thread::off_thread;
 use crate::printable::one_line;
 use crate::replacing::{Replacement, Text};
+use crate::target::{Target, seen};
 
 /// The tool.
 pub(crate) struct Edit;
@@ -76,11 +77,9 @@ impl Tool for Edit {
         context: RunContext<'a>,
     ) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
-            let written = paths::absolute(&input.file_path, context.place);
-            let real = approved.grant().real_path(&written).to_owned();
-            let shown = paths::shown(&written, context.place);
-            let known = Known::of(&real, &context);
-            off_thread(context.cancel, move |stop| edit(&input.edits, real, shown, &known, stop)).await
+            let target = Target::of(&input.file_path, approved, &context);
+            let known = Known::of(&target.real, &context);
+            off_thread(context.cancel, move |stop| edit(&input.edits, target, &known, stop)).await
         })
     }
 
@@ -96,8 +95,7 @@ impl Tool for Edit {
     }
 
     fn seen(&self, output: &Output) -> Vec<SeenFile> {
-        let seen = |version| SeenFile { path: output.real_path.clone(), version: Some(version) };
-        Digest::parse(&output.version).map(seen).into_iter().collect()
+        seen(&output.real_path, &output.version)
     }
 
     fn examples() -> Vec<Value> {
@@ -108,13 +106,8 @@ impl Tool for Edit {
     }
 }
 
-fn edit(
-    edits: &[One],
-    real: String,
-    shown: String,
-    known: &Known,
-    stop: &CancellationToken,
-) -> Result<Output, Failure> {
+fn edit(edits: &[One], target: Target, known: &Known, stop: &CancellationToken) -> Result<Output, Failure> {
+    let Target { real, shown, .. } = target;
     let spot = Spot::find(&real, &shown, Folders::MustExist)?;
     let mut opened = spot.open()?;
     let (content, version) = whole(&mut opened, &shown, stop)?;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::next_call::{count, next_call};
 use crate::pattern::Pattern;
 use crate::printable::one_line;
+use crate::target::Target;
 use crate::walk::{MAX_ENTRIES, Search, Unseen, below, files};
 
 /// Paths in one result.
@@ -84,19 +85,18 @@ impl Tool for Glob {
         context: RunContext<'a>,
     ) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
-            let written = paths::absolute(&input.path, context.place);
-            let root = approved.grant().real_path(&written).to_owned();
+            let target = Target::of(&input.path, approved, &context);
             let search = Search {
-                root: root.clone(),
+                root: target.real.clone(),
                 project: context.place.root.clone(),
-                shown: paths::shown(&written, context.place),
+                shown: target.shown.clone(),
                 pattern: Some(Pattern::parse(&input.pattern)?),
                 file_is_fine: false,
                 until: Instant::now() + Duration::from_secs(MAX_SECONDS),
                 most: MAX_ENTRIES,
             };
             let (found, unseen) = files(search, approved.grant(), &context).await?;
-            Ok(bounded(&found, &root, &written, context.place, unseen))
+            Ok(bounded(&found, &target, context.place, unseen))
         })
     }
 
@@ -128,10 +128,8 @@ impl Tool for Glob {
     }
 }
 
-fn bounded(found: &[String], root: &str, written: &str, place: &Place, unseen: Unseen) -> Output {
-    // Shown as a path that leads there from the project, also where the folder was reached through a link.
-    let shown =
-        |real: &String| paths::shown(&format!("{}/{}", written.trim_end_matches('/'), below(real, root)), place);
+fn bounded(found: &[String], target: &Target, place: &Place, unseen: Unseen) -> Output {
+    let shown = |real: &String| target.shown_within(real, place);
     let mut left = MAX_BYTES;
     let mut shown_paths = Vec::new();
     for path in found.iter().take(MAX_PATHS).map(shown) {
@@ -143,7 +141,7 @@ fn bounded(found: &[String], root: &str, written: &str, place: &Place, unseen: U
     }
     let rest = found.get(shown_paths.len()..).unwrap_or_default();
     // Below the folder that holds every match, so that each of these searches finds less than this one.
-    let common = common_folder(found, root);
+    let common = common_folder(found, &target.real);
     let mut folders: BTreeMap<String, u64> = BTreeMap::new();
     for real in rest {
         if let Some((folder, _)) = below(real, &common).split_once('/') {

@@ -14,8 +14,9 @@ use crate::next_call::{count, next_call, whole_line};
 use crate::off_thread::off_thread;
 use crate::pattern::Pattern;
 use crate::printable::one_line;
-use crate::search::{Found, Limits, MAX_LINE_BYTES, MAX_READ_BYTES, Target, expression, search};
-use crate::walk::{MAX_ENTRIES, Search, Unseen, below, files};
+use crate::search::{Found, Limits, MAX_LINE_BYTES, MAX_READ_BYTES, expression, search};
+use crate::target::Target;
+use crate::walk::{MAX_ENTRIES, Search, Unseen, files};
 
 /// Time for one search, seconds.
 const MAX_SECONDS: u64 = 20;
@@ -98,13 +99,12 @@ impl Tool for Grep {
     ) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
             let matcher = expression(&input.pattern)?;
-            let written = paths::absolute(&input.path, context.place);
-            let root = approved.grant().real_path(&written).to_owned();
+            let target = Target::of(&input.path, approved, &context);
             let until = Instant::now() + Duration::from_secs(MAX_SECONDS);
             let wanted = Search {
-                root: root.clone(),
+                root: target.real.clone(),
                 project: context.place.root.clone(),
-                shown: paths::shown(&written, context.place),
+                shown: target.shown.clone(),
                 pattern: input.include.as_deref().map(Pattern::parse).transpose()?,
                 file_is_fine: true,
                 until,
@@ -112,7 +112,8 @@ impl Tool for Grep {
             };
             let (files, mut unseen) = files(wanted, approved.grant(), &context).await?;
             let limits = Limits { until, bytes: MAX_READ_BYTES };
-            let targets = targets(files, &root, &written, context.place);
+            let shown = |real: String| (real.clone(), target.shown_within(&real, context.place));
+            let targets: Vec<_> = files.into_iter().map(shown).collect();
             let findings = off_thread(context.cancel, move |stop| search(&targets, &matcher, limits, stop)).await?;
             unseen.unreadable += findings.unreadable;
             unseen.stopped = unseen.stopped.or(findings.stopped.map(str::to_owned));
@@ -171,15 +172,4 @@ impl Tool for Grep {
     fn examples() -> Vec<Value> {
         vec![json!({"pattern": "fn main"}), json!({"pattern": "TODO", "path": "src", "include": "*.rs"})]
     }
-}
-
-/// The files with the paths that the model knows them by: leading there from the project, also through a link.
-fn targets(files: Vec<String>, root: &str, written: &str, place: &Place) -> Vec<Target> {
-    let shown = |real: &str| {
-        if real == root {
-            return paths::shown(written, place);
-        }
-        paths::shown(&format!("{}/{}", written.trim_end_matches('/'), below(real, root)), place)
-    };
-    files.into_iter().map(|real| (real.clone(), shown(&real))).collect()
 }

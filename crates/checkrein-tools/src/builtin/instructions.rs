@@ -1,7 +1,7 @@
 //! `instructions`: the beginning of an instruction file of the project, asked for by the harness alone and never on offer to a
 //! model. It is judged like every read, so that a file which a model may not read is not read for it either.
 
-use checkrein_contract::{BoxFuture, CallKind, Digest, Effect, Facts, Foreseen, Place, SeenFile};
+use checkrein_contract::{BoxFuture, CallKind, Effect, Facts, Foreseen, Place, SeenFile};
 use checkrein_gate::{Approved, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::paths;
 use schemars::JsonSchema;
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::{BINARY_PREFIX, Folders, Spot, not_text, stream};
 use crate::off_thread::off_thread;
+use crate::target::{Target, seen};
 
 /// The tool.
 pub(crate) struct Instructions;
@@ -57,10 +58,8 @@ impl Tool for Instructions {
         context: RunContext<'a>,
     ) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
-            let written = paths::absolute(&input.file_path, context.place);
-            let real = approved.grant().real_path(&written).to_owned();
-            let shown = paths::shown(&written, context.place);
-            off_thread(context.cancel, move |stop| begin(input.max_bytes, real, shown, stop)).await
+            let target = Target::of(&input.file_path, approved, &context);
+            off_thread(context.cancel, move |stop| begin(input.max_bytes, target, stop)).await
         })
     }
 
@@ -79,8 +78,7 @@ impl Tool for Instructions {
     }
 
     fn seen(&self, output: &Output) -> Vec<SeenFile> {
-        let seen = |version| SeenFile { path: output.real_path.clone(), version: Some(version) };
-        Digest::parse(&output.version).map(seen).into_iter().collect()
+        seen(&output.real_path, &output.version)
     }
 
     fn examples() -> Vec<Value> {
@@ -88,7 +86,8 @@ impl Tool for Instructions {
     }
 }
 
-fn begin(most: usize, real: String, shown: String, stop: &CancellationToken) -> Result<Output, Failure> {
+fn begin(most: usize, target: Target, stop: &CancellationToken) -> Result<Output, Failure> {
+    let Target { real, shown, .. } = target;
     let mut opened = Spot::find(&real, &shown, Folders::MustExist).and_then(|spot| spot.open())?;
     let mut content: Vec<u8> = Vec::new();
     let mut total = 0_u64;

@@ -1,6 +1,6 @@
 //! `read`: a text file in numbered lines, a part at a time. It changes nothing, and remembers which version was seen.
 
-use checkrein_contract::{BoxFuture, CallKind, Code, Digest, Effect, Facts, Foreseen, Place, Presentation, SeenFile};
+use checkrein_contract::{BoxFuture, CallKind, Code, Effect, Facts, Foreseen, Place, Presentation, SeenFile};
 use checkrein_gate::{Approved, Concurrency, Failure, Rendered, RunContext, Tool};
 use checkrein_policy::paths;
 use encoding_rs::{Decoder, Encoding, UTF_8};
@@ -13,6 +13,7 @@ use crate::files::{BINARY_PREFIX, Folders, Spot, not_text, stream};
 use crate::lines::{Lines, MAX_BYTES, MAX_LINE_CHARS, Window, numbered};
 use crate::next_call::{count, next_call, whole_line};
 use crate::off_thread::off_thread;
+use crate::target::{Target, seen};
 
 /// Lines of one result, also as the default.
 const MAX_LINES: u64 = 2_000;
@@ -100,10 +101,8 @@ impl Tool for Read {
         context: RunContext<'a>,
     ) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
-            let written = paths::absolute(&input.file_path, context.place);
-            let real = approved.grant().real_path(&written).to_owned();
-            let shown = paths::shown(&written, context.place);
-            off_thread(context.cancel, move |stop| read(&input, real, shown, stop)).await
+            let target = Target::of(&input.file_path, approved, &context);
+            off_thread(context.cancel, move |stop| read(&input, target, stop)).await
         })
     }
 
@@ -143,8 +142,7 @@ impl Tool for Read {
     }
 
     fn seen(&self, output: &Output) -> Vec<SeenFile> {
-        let seen = |version| SeenFile { path: output.real_path.clone(), version: Some(version) };
-        Digest::parse(&output.version).map(seen).into_iter().collect()
+        seen(&output.real_path, &output.version)
     }
 
     fn examples() -> Vec<Value> {
@@ -152,7 +150,8 @@ impl Tool for Read {
     }
 }
 
-fn read(input: &Input, real: String, shown: String, stop: &CancellationToken) -> Result<Output, Failure> {
+fn read(input: &Input, target: Target, stop: &CancellationToken) -> Result<Output, Failure> {
+    let Target { real, shown, .. } = target;
     let opened = Spot::find(&real, &shown, Folders::MustExist).and_then(|spot| spot.open());
     let mut opened = opened.map_err(|failure| match failure.code {
         // Seen to be absent: the model may now create it, or create it again.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::files::{Folders, MAX_WHOLE_BYTES, Spot, whole};
 use crate::off_thread::off_thread;
 use crate::program::{Stream, ending, run};
+use crate::target::Target;
 
 /// Time limit of a check that runs a program, milliseconds.
 const TIMEOUT_MS: u64 = 300_000;
@@ -208,9 +209,7 @@ async fn look_into(
     context: &RunContext<'_>,
     holds: impl FnOnce(&[u8]) -> Result<(), String> + Send + 'static,
 ) -> Result<Output, Failure> {
-    let written = in_workspace(path, context.place);
-    let real = approved.grant().real_path(&written).to_owned();
-    let shown = paths::shown(&written, context.place);
+    let Target { real, shown, .. } = Target::at(in_workspace(path, context.place), approved, context.place);
     let held = off_thread(context.cancel, move |stop: &CancellationToken| {
         let opened = Spot::find(&real, &shown, Folders::MustExist).and_then(|spot| spot.open());
         let content = match opened.and_then(|mut opened| whole(&mut opened, &shown, stop)) {

@@ -15,6 +15,7 @@ use crate::next_call::count;
 use crate::observed::Known;
 use crate::off_thread::off_thread;
 use crate::printable::one_line;
+use crate::target::{Target, seen};
 
 /// The tool.
 pub(crate) struct Write;
@@ -62,11 +63,9 @@ impl Tool for Write {
         context: RunContext<'a>,
     ) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
-            let written = paths::absolute(&input.file_path, context.place);
-            let real = approved.grant().real_path(&written).to_owned();
-            let shown = paths::shown(&written, context.place);
-            let known = Known::of(&real, &context);
-            off_thread(context.cancel, move |stop| write(&input.content, real, shown, &known, stop)).await
+            let target = Target::of(&input.file_path, approved, &context);
+            let known = Known::of(&target.real, &context);
+            off_thread(context.cancel, move |stop| write(&input.content, target, &known, stop)).await
         })
     }
 
@@ -82,8 +81,7 @@ impl Tool for Write {
     }
 
     fn seen(&self, output: &Output) -> Vec<SeenFile> {
-        let seen = |version| SeenFile { path: output.real_path.clone(), version: Some(version) };
-        Digest::parse(&output.version).map(seen).into_iter().collect()
+        seen(&output.real_path, &output.version)
     }
 
     fn examples() -> Vec<Value> {
@@ -91,13 +89,8 @@ impl Tool for Write {
     }
 }
 
-fn write(
-    content: &str,
-    real: String,
-    shown: String,
-    known: &Known,
-    stop: &CancellationToken,
-) -> Result<Output, Failure> {
+fn write(content: &str, target: Target, known: &Known, stop: &CancellationToken) -> Result<Output, Failure> {
+    let Target { real, shown, .. } = target;
     // A file that was read and is gone may not be written, so no folders are made for it either.
     let folders = if matches!(known, Known::Version(_)) { Folders::MustExist } else { Folders::MakeMissing };
     let spot = Spot::find(&real, &shown, folders).map_err(|failure| match known.check(None, &shown) {

@@ -3,7 +3,7 @@
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstRootNode};
 
-use super::settings::TIMEOUT_S;
+use super::ours::{TIMEOUT_S, is_ours};
 
 /// Adds the hook to all tools.
 pub(super) fn add(text: &str, command: &str) -> Result<String, String> {
@@ -84,11 +84,6 @@ fn drop_ours(groups: &CstArray) -> bool {
         }
     }
     dropped
-}
-
-/// A command that `hook install` wrote.
-pub(super) fn is_ours(command: &str) -> bool {
-    command.contains("checkrein") && command.contains(" hook --for ")
 }
 
 #[cfg(test)]

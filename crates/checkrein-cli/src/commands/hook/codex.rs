@@ -2,8 +2,7 @@
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
-use super::claude::is_ours;
-use super::settings::TIMEOUT_S;
+use super::ours::{TIMEOUT_S, is_ours};
 
 /// Adds the hook to all tools.
 pub(super) fn add(text: &str, command: &str) -> Result<String, String> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use checkrein::HarnessError;
 use checkrein::hook::{Caller, Watch};
 
-use super::super::policy::source;
+use super::super::policy_file::source;
 use super::super::{block_on, usage};
 use super::watch::payload;
 use crate::context::Context;

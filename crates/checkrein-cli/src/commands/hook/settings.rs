@@ -10,12 +10,10 @@ use checkrein::{HarnessError, replace_file};
 
 use super::super::change::agreed;
 use super::super::usage;
-use super::{caller, claude, codex};
+use super::{claude, codex};
 use crate::arguments::HookSettings;
 use crate::context::Context;
 
-/// Seconds that an agent waits for the hook: more than the hook ever takes.
-pub(super) const TIMEOUT_S: u32 = 10;
 /// What is put behind the name of a settings file for the copy of it.
 const COPY: &str = ".before-checkrein";
 
@@ -130,7 +128,7 @@ fn same(one: &str, other: &str) -> bool {
 
 /// Whose settings, and which file.
 fn target(arguments: &HookSettings, context: &Context) -> (Caller, PathBuf) {
-    let caller = caller(arguments.agent);
+    let caller = arguments.agent.into();
     let path = arguments.file.clone().unwrap_or_else(|| context.home().join(editor(caller).file));
     (caller, path.canonicalize().unwrap_or(path))
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::sessions;
 use crate::arguments::JournalVerify;
-use crate::commands::policy::read;
+use crate::commands::policy_file::read;
 use crate::commands::usage;
 use crate::context::Context;
 use crate::view::printable;

@@ -9,8 +9,8 @@ use checkrein::policy::fixtures::FixtureContext;
 use checkrein::{CheckedCall, HarnessError, check_call, models, policy_for};
 use serde_json::{Value, json};
 
+use super::super::policy_file::{read, source};
 use super::super::{block_on, usage};
-use super::{read, source};
 use crate::arguments::PolicyCheck;
 use crate::context::Context;
 use crate::view::{by, printable, trace, what};

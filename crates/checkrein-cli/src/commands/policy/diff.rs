@@ -12,7 +12,7 @@ use checkrein::policy::fixtures::{self, Fixtures, Judge};
 use checkrein::policy::{Models, Source, floor, foreign_tools};
 use serde_json::json;
 
-use super::{read, source};
+use super::super::policy_file::{read, source};
 use crate::arguments::PolicyDiff;
 use crate::context::Context;
 use crate::view::{call_in_a_line, print_differences, recorded_call};

@@ -5,16 +5,15 @@ use std::io::Write as _;
 use checkrein::import::{Imported, import};
 use checkrein::{HarnessError, replace_file};
 
-use super::super::hook::caller;
+use super::super::policy_file::read;
 use super::super::usage;
-use super::read;
 use crate::arguments::PolicyImport;
 use crate::context::Context;
 use crate::view::printable;
 
 pub(super) fn run(arguments: &PolicyImport, context: &Context) -> Result<u8, HarnessError> {
     let text = read(&arguments.file)?;
-    let Imported { policy, rules, left } = import(caller(arguments.agent), &arguments.file, &text)?;
+    let Imported { policy, rules, left } = import(arguments.agent.into(), &arguments.file, &text)?;
     let mut out = context.out();
     let Some(to) = &arguments.to else {
         _ = write!(out, "{}", printable(&policy));

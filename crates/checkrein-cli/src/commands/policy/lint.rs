@@ -7,7 +7,7 @@ use checkrein::contract::PolicySource;
 use checkrein::{HarnessError, PolicyFiles, PolicyFolder, policy_for};
 use serde_json::json;
 
-use super::source;
+use super::super::policy_file::source;
 use crate::arguments::PolicyLint;
 use crate::context::Context;
 use crate::view::printable;

@@ -11,8 +11,8 @@ use checkrein::policy::fixtures::{self, Fixtures, Judge};
 use checkrein::policy::{Models, Source, floor, foreign_tools};
 use serde_json::json;
 
+use super::super::policy_file::{read, source};
 use super::diff::sessions;
-use super::{read, source};
 use crate::arguments::PolicySuggest;
 use crate::context::Context;
 use crate::view::{call_in_a_line, printable, recorded_call};

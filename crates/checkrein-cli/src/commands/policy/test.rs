@@ -12,8 +12,8 @@ use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::{Value, json};
 
 use super::super::change::agreed;
+use super::super::policy_file::{read, source};
 use super::super::usage;
-use super::{read, source};
 use crate::arguments::PolicyTest;
 use crate::context::Context;
 use crate::view::printable;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use checkrein::HarnessError;
 use checkrein::contract::Digest;
 
-use super::{read, source};
+use super::super::policy_file::{read, source};
 use crate::arguments::PolicyTrust;
 use crate::context::Context;
 use crate::view::printable;
