@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use checkrein::contract::NewLimit;
 use checkrein::hook::Caller;
+use checkrein::person;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::cassette::{ALL, Cassette, CassetteCheck, CassetteFromSession, CassetteReKey, CassetteRefresh};
@@ -197,7 +198,7 @@ pub(crate) struct Resume {
     #[arg(long, value_name = "LIMIT=N")]
     pub(crate) budget: Vec<NewLimit>,
     /// Who answers or sets limits
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = person)]
     pub(crate) by: Option<String>,
     /// What is not what it was (tools, instructions, looser rules) counts from here on. What is stricter counts anyway
     #[arg(long)]
@@ -261,7 +262,7 @@ pub(crate) struct ForkArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// Who forks (default: the name you are logged in with)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = person)]
     pub(crate) by: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -328,7 +329,7 @@ pub(crate) struct Approve {
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// Who says yes (default: the name you are logged in with)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = person)]
     pub(crate) by: Option<String>,
     /// How long the yes holds: 30m, 1h, 2d
     #[arg(long, value_name = "TIME")]
@@ -356,7 +357,7 @@ pub(crate) struct Deny {
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) reason: String,
     /// Who says it (default: the name you are logged in with)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = person)]
     pub(crate) by: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -406,7 +407,7 @@ pub(crate) struct JournalPrune {
     #[arg(long, value_name = "TIME")]
     pub(crate) older_than: String,
     /// Who says so (default: the name you are logged in with)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = person)]
     pub(crate) by: Option<String>,
     /// Do not ask: what would go was read
     #[arg(long)]

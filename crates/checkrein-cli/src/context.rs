@@ -1,7 +1,7 @@
 //! What the front knows of its surroundings: the environment, the streams, the folders. Read once, here.
 
 use std::env;
-use std::io::{BufRead as _, IsTerminal as _, Write};
+use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +10,8 @@ use checkrein::contract::{Digest, Place};
 use checkrein::journal::EventStore;
 use checkrein::{Catalogue, Extensions, Harness, HarnessError, KeyCommands, Notify, PolicyFiles, StateFolder};
 use etcetera::BaseStrategy as _;
+
+use crate::typed;
 
 /// The surroundings.
 pub(crate) struct Context {
@@ -70,11 +72,10 @@ impl Context {
             return Err(HarnessError::Task("nobody can be asked here; read it, then say --yes".to_owned()));
         }
         let mut out = self.out();
+        typed::discard_earlier();
         _ = write!(out, "{question} [y/N] ");
         _ = out.flush();
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer);
-        let yes = read.is_ok() && matches!(answer.trim(), "y" | "yes");
+        let yes = matches!(typed::line().as_deref(), Some("y" | "yes"));
         if !yes {
             _ = writeln!(out, "nothing was changed");
         }

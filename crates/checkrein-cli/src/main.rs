@@ -3,6 +3,8 @@
 mod arguments;
 mod commands;
 mod context;
+mod interrupts;
+mod typed;
 mod view;
 
 use std::process::ExitCode;

@@ -60,6 +60,9 @@ pub struct Place {
     /// How paths are written there.
     #[serde(default, skip_serializing_if = "PathStyle::is_posix")]
     pub paths: PathStyle,
+    /// Where the project was when the session began, if it was moved since: what was asked and answered names it so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
 }
 
 /// How paths are written.

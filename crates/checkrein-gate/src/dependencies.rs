@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use checkrein_contract::{Call, Dependency, Digest, Effect, Facts, Finding, Place, Question, digest_json};
 use checkrein_policy::{MOST_REAL_NAMES, paths};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::registry::Entry;
 
@@ -87,13 +87,33 @@ pub(crate) fn of(
     }
     let fixed = [
         ("the arguments", digest_json(&json!([call.tool, call.args]))),
-        ("what the call would do", digest_json(&json!(effects))),
-        ("the working directory", digest_json(&json!(place.cwd))),
+        ("what the call would do", digest_json(&as_begun(json!(effects), place))),
+        ("the working directory", digest_json(&as_begun(json!(place.cwd), place))),
         ("the definition of the tool", entry.tool.definition().digest()),
     ];
     let fixed = fixed.map(|(what, digest)| Dependency { what: what.to_owned(), digest });
-    let found = parts.into_iter().map(|(what, answers)| Dependency { what, digest: digest_json(&json!(answers)) });
+    let found = parts.into_iter().map(|(what, answers)| {
+        let digest = digest_json(&as_begun(json!(answers), place));
+        Dependency { what, digest }
+    });
     fixed.into_iter().chain(found).collect()
+}
+
+/// A value as it would have been where the session began, had the project not been moved since. Only whole names of what is in
+/// the project are others for it, so a call that names the old folder is another call.
+fn as_begun(value: Value, place: &Place) -> Value {
+    let Some(from) = &place.moved_from else { return value };
+    match value {
+        Value::String(text) if paths::is_within(&text, &place.root) => {
+            let below = text.strip_prefix(&place.root).unwrap_or_default();
+            Value::String(format!("{from}{below}"))
+        }
+        // In no project any more; the old name would make it look as if it were.
+        Value::String(text) if paths::is_within(&text, from) => Value::String(format!("not moved: {text}")),
+        Value::Array(values) => values.into_iter().map(|value| as_begun(value, place)).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, as_begun(value, place))).collect(),
+        other => other,
+    }
 }
 
 /// One digest over all of them.
@@ -138,4 +158,21 @@ fn name(question: &Question, place: &Place) -> Option<String> {
         }
         Question::Definition { server, tool } => format!("the tool `{tool}` of `{server}`"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A project that was moved is the same one, by its new name only.
+    #[test]
+    fn what_was_moved_is_named_as_it_was() {
+        let place =
+            Place { root: "/b/w".into(), cwd: "/b/w/src".into(), moved_from: Some("/a/w".into()), ..Place::default() };
+        let now = json!({ "path": "/b/w/x", "in": ["/b/w", "/b/wide", 1], "old": "/a/w/x", "text": "in /b/w" });
+        let begun =
+            json!({ "path": "/a/w/x", "in": ["/a/w", "/b/wide", 1], "old": "not moved: /a/w/x", "text": "in /b/w" });
+        assert_eq!(as_begun(now.clone(), &place), begun);
+        assert_eq!(as_begun(now.clone(), &Place { moved_from: None, ..place }), now);
+    }
 }

@@ -11,7 +11,11 @@ pub(crate) use self::remember::of_call;
 pub use self::remember::{Offer, Rule, forget, offer, remember, rule, rules};
 use crate::HarnessError;
 use crate::driver::APPROVAL_MS;
+use crate::person::person;
 use crate::prune::readable;
+
+/// Shortest beginning of an id that names it: its mark and four characters.
+const SHORTEST: usize = "a-0000".len();
 
 /// A request with where it stands.
 #[derive(Clone, Debug)]
@@ -60,7 +64,8 @@ pub fn list(store: &dyn EventStore, now: u64) -> Result<Vec<Listed>, HarnessErro
 /// # Errors
 /// [`HarnessError::NotFound`].
 pub fn find(store: &dyn EventStore, id: &str, now: u64) -> Result<Listed, HarnessError> {
-    let mut found: Vec<_> = list(store, now)?.into_iter().filter(|l| l.request().id.as_str().starts_with(id)).collect();
+    let all = list(store, now)?;
+    let mut found: Vec<_> = all.into_iter().filter(|listed| names(id, listed.request().id.as_str())).collect();
     match (found.pop(), found.is_empty()) {
         (Some(one), true) => Ok(one),
         (None, _) => {
@@ -68,6 +73,12 @@ pub fn find(store: &dyn EventStore, id: &str, now: u64) -> Result<Listed, Harnes
         }
         (Some(_), false) => Err(HarnessError::NotFound(format!("`{id}` fits several requests; give more of its id"))),
     }
+}
+
+/// Whether a text names an id: it is the id, or begins it far enough that nobody means every one by it: an empty variable in a
+/// script answers nothing.
+fn names(text: &str, id: &str) -> bool {
+    text == id || (text.len() >= SHORTEST && id.starts_with(text))
 }
 
 /// A person's answer.
@@ -117,11 +128,13 @@ fn give(
     store: &dyn EventStore,
     id: &str,
     session: Option<&SessionId>,
-    person: &str,
+    name: &str,
     word: &Word,
     offer: Option<&Offer>,
     now: u64,
 ) -> Result<Listed, HarnessError> {
+    let named = person(name).map_err(HarnessError::Task)?;
+    let person = named.as_str();
     let listed = find(store, id, now)?;
     let request = listed.request().clone();
     let head = match offer {

@@ -82,6 +82,10 @@ impl Harness {
     /// [`HarnessError::Approval`] with the code that says why it does not count.
     pub fn answer(&self, id: &ApprovalId, person: &str, word: &Word) -> Result<Listed, HarnessError> {
         let now = self.machine().clock(false).now_ms();
+        // A program has the whole id; a beginning of it is what people type.
+        if approvals::find(&*self.store, id.as_str(), now)?.request().id != *id {
+            return Err(HarnessError::NotFound(format!("there is no approval request `{id}`")));
+        }
         approvals::answer(&*self.store, id.as_str(), None, person, word, now)
     }
 }

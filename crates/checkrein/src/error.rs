@@ -45,6 +45,18 @@ pub enum HarnessError {
         /// Why.
         reason: String,
     },
+    /// The workspace of a session that is to go on is not there.
+    #[error(
+        "the workspace of session {session} is not here: there is no folder {path}; put it back, or take the whole state folder \
+         along, where it lies in sessions/{session}/workspace",
+        path = path.display()
+    )]
+    NoWorkspace {
+        /// The session.
+        session: String,
+        /// Where it was.
+        path: PathBuf,
+    },
     /// The journal says no.
     #[error("{0}")]
     Journal(#[from] JournalError),
@@ -118,6 +130,7 @@ impl HarnessError {
             | Self::NotFound(_)
             | Self::Spent { .. }
             | Self::Recomposed { .. }
+            | Self::NoWorkspace { .. }
             | Self::Over { .. } => 2,
             Self::Journal(error) => {
                 if matches!(error, JournalError::NoSession { .. } | JournalError::Ambiguous { .. }) { 2 } else { 1 }

@@ -37,7 +37,8 @@ pub trait Asker: Send {
         false
     }
 
-    /// Shows what such a yes would be as a rule, and whether the person agrees to that; or why it can only be given once.
+    /// Shows what such a yes would be as a rule, and whether the person agrees to that: if not, the call is not approved, and
+    /// [`Asker::approval`] asks again. Or shows why it can only be given once; then it is a yes to this call.
     fn remembers(&mut self, _offer: Result<&Offer, &str>) -> bool {
         false
     }

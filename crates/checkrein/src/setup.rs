@@ -2,6 +2,7 @@
 
 mod fork;
 mod model;
+mod moved;
 mod prepare;
 mod resume;
 
@@ -37,6 +38,7 @@ use crate::{HarnessError, workspace};
 pub use fork::{Fork, ForkOptions, ForkedWorkspace, Touch};
 pub use model::HostModel;
 pub(crate) use model::kinds_of;
+pub(crate) use moved::moved_to;
 pub(crate) use prepare::Prepared;
 pub use resume::ResumeOptions;
 pub(crate) use resume::task_of;

@@ -9,6 +9,7 @@ use checkrein::{Asker, Front, HarnessError, ResumeOptions, RunOptions, Session, 
 use super::usage;
 use crate::arguments::{Resume, Run};
 use crate::context::Context;
+use crate::interrupts::Interrupts;
 use crate::view::{JsonLines, Live, TerminalAsker, closing, projection};
 
 pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError> {
@@ -114,19 +115,14 @@ pub(super) fn finish(mut session: Session, context: &Context, json: bool) -> Res
 }
 
 pub(super) fn drive(session: &mut Session) -> Result<Outcome, HarnessError> {
-    let cancel = session.cancel_token();
+    // The first Ctrl-C or SIGTERM ends the run in order; a second one ends the program.
+    let interrupts = Interrupts::listen().map_err(|error| usage(format!("signals can not be heard: {error}")))?;
+    interrupts.end(session.cancel_token());
     super::block_on(async {
-        let interrupts = async {
-            // The first Ctrl-C ends the run in order; a second one ends the program.
-            if tokio::signal::ctrl_c().await.is_ok() {
-                cancel.cancel();
-                _ = tokio::signal::ctrl_c().await;
-            }
-        };
         tokio::select! {
             biased;
             outcome = session.drive() => outcome,
-            () = interrupts => Err(HarnessError::Interrupted),
+            () = interrupts.again() => Err(HarnessError::Interrupted),
         }
     })?
 }

@@ -1,6 +1,6 @@
 //! Questions to the person at the terminal.
 
-use std::io::{BufRead as _, Write};
+use std::io::Write;
 
 use anstream::AutoStream;
 use checkrein::Asker;
@@ -9,6 +9,7 @@ use checkrein::contract::{Answer, ApprovalRequest, ProposedCall, Settlement};
 
 use super::differences::print_offer;
 use super::phrases::{arguments_in_lines, printable};
+use crate::typed;
 
 /// Asks on standard output, reads from standard input.
 pub(crate) struct TerminalAsker {
@@ -28,13 +29,20 @@ impl TerminalAsker {
         _ = self.out.flush();
     }
 
-    /// A line, or `None` at the end of the input.
-    fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        match std::io::stdin().lock().read_line(&mut line) {
-            Ok(0) | Err(_) => None,
-            Ok(_) => Some(line.trim().to_owned()),
+    /// What the person answers to a question; what was typed before it was there is no answer. `None` where nobody answers.
+    fn answer(&mut self, question: &str) -> Option<String> {
+        typed::discard_earlier();
+        self.words(question)
+    }
+
+    /// The same for words that go with an answer.
+    fn words(&mut self, question: &str) -> Option<String> {
+        self.say(question);
+        let line = typed::line();
+        if line.is_none() {
+            self.say("\n");
         }
+        line
     }
 
     fn arguments(&mut self, args: &serde_json::Value) {
@@ -74,8 +82,8 @@ impl Asker for TerminalAsker {
         ));
         self.arguments(&request.arguments);
         loop {
-            self.say("    [y] yes, once   [r] yes, and remember it   [n] no   [d] details   [l] later: ");
-            let word = self.line()?;
+            let word =
+                self.answer("    [y] yes, once   [r] yes, and remember it   [n] no   [d] details   [l] later: ")?;
             match word.to_lowercase().as_str() {
                 "y" | "yes" | "r" | "remember" => {
                     self.remember = word.to_lowercase().starts_with('r');
@@ -83,8 +91,7 @@ impl Asker for TerminalAsker {
                     return Some((self.person.clone(), Answer::Approved { expires_at, uses: 1 }));
                 }
                 "n" | "no" => {
-                    self.say("    why not? (the model is told; may be empty): ");
-                    let reason = self.line().unwrap_or_default();
+                    let reason = self.words("    why not? (the model is told; may be empty): ").unwrap_or_default();
                     return Some((self.person.clone(), Answer::Denied { reason }));
                 }
                 "d" | "details" => self.details(request),
@@ -106,14 +113,13 @@ impl Asker for TerminalAsker {
                 return false;
             }
         }
-        self.say("    let it count from here on? [y/N] ");
-        matches!(self.line().as_deref(), Some("y" | "yes"))
+        matches!(self.answer("    let it count from here on? [y/N] ").as_deref(), Some("y" | "yes"))
     }
 
     fn input(&mut self, question: &str) -> Option<(String, String)> {
         let bold = anstyle::Style::new().bold();
-        self.say(&format!("  {bold}?{bold:#} {}\n    your answer (empty: later): ", printable(question)));
-        let answer = self.line()?;
+        self.say(&format!("  {bold}?{bold:#} {}\n", printable(question)));
+        let answer = self.answer("    your answer (empty: later): ")?;
         (!answer.is_empty()).then(|| (self.person.clone(), answer))
     }
 
@@ -122,8 +128,8 @@ impl Asker for TerminalAsker {
         self.say(&format!("  {bold}? {} was running when the session was lost{bold:#}\n", printable(&call.tool)));
         self.arguments(&call.args);
         let settlement = loop {
-            self.say("    look whether it took effect. [r] repeat it   [d] it is done   [f] it failed   [u] unknown   [l] later: ");
-            let word = self.line()?.to_lowercase();
+            let question = "    look whether it took effect. [r] repeat it   [d] it is done   [f] it failed   [u] unknown   [l] later: ";
+            let word = self.answer(question)?.to_lowercase();
             if matches!(word.as_str(), "l" | "later") {
                 return None;
             }
@@ -135,8 +141,7 @@ impl Asker for TerminalAsker {
         if settlement == Settlement::Repeat {
             return Some((self.person.clone(), settlement, String::new()));
         }
-        self.say("    in your words? (the model reads them; may be empty): ");
-        let note = self.line().unwrap_or_default();
+        let note = self.words("    in your words? (the model reads them; may be empty): ").unwrap_or_default();
         Some((self.person.clone(), settlement, note))
     }
 }

@@ -49,7 +49,11 @@ pub(crate) fn of_rule(rule: Option<&RuleRef>) -> String {
 /// What a yes would be, were it remembered: the rules, and what they would have changed of the session so far.
 pub(crate) fn print_offer(out: &mut dyn Write, offer: &Offer) {
     let session = &offer.session;
-    _ = writeln!(out, "remembered in session {session} as {}, until somebody takes it back:\n", offer.remembered.rule);
+    _ = writeln!(
+        out,
+        "what would be remembered in session {session}, as {}, until somebody takes it back:\n",
+        offer.remembered.rule
+    );
     for line in offer.remembered.text.lines().skip_while(|line| !line.starts_with("[[")) {
         _ = writeln!(out, "{}", printable(&format!("+ {line}")).trim_end());
     }

@@ -229,10 +229,10 @@ fn a_yes_is_its_givers_and_its_sessions() {
     sound(&desk);
 }
 
-/// At the terminal: the rule is shown and agreed to, or the yes stays a yes to one call.
+/// At the terminal: the rule is shown and agreed to, or nothing was said yes to and the question is asked again.
 #[test]
 fn remembered_at_the_terminal() {
-    for (typed, code, runs) in [("r\ny\n", 0, 2), ("r\nn\nl\n", 3, 1)] {
+    for (typed, code, runs) in [("r\ny\n", 0, 2), ("r\nn\nl\n", 3, 0), ("r\nn\ny\nl\n", 3, 1)] {
         let desk = Desk::new();
         desk.task(&script(&["sh go.sh a", "sh go.sh b"]), POLICY, "");
         desk.write("task/go.sh", GO);

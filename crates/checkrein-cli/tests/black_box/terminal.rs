@@ -1,6 +1,6 @@
 //! A person at a real terminal: asked, answering, looking at details, and putting it off.
 
-use std::io::Write as _;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
@@ -9,6 +9,16 @@ use crate::support::{Desk, Ended, ended, skipped};
 
 /// Runs the binary with a terminal at both ends; `typed` is what the person types.
 pub(crate) fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option<Ended> {
+    typing(desk, arguments, typed, |_, _| {})
+}
+
+/// The same for a person who does something before the first question.
+fn typing(
+    desk: &Desk,
+    arguments: &str,
+    typed: &str,
+    early: impl FnOnce(&mut dyn Read, &mut dyn Write),
+) -> Option<Ended> {
     let mut command = Command::new("script");
     let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_checkrein"));
     command.args(["-qec", &line, "/dev/null"]).env_clear().current_dir(desk.path(""));
@@ -19,8 +29,24 @@ pub(crate) fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option
         skipped("`script` (util-linux) is not installed here");
         return None;
     };
-    child.stdin.take().expect("piped").write_all(typed.as_bytes()).expect("typed");
-    Some(ended(child.wait_with_output().expect("it ends")))
+    let (mut keys, mut screen) = (child.stdin.take(), child.stdout.take().expect("piped"));
+    if let Some(keys) = &mut keys {
+        early(&mut screen, keys);
+    }
+    let mut lines = typed.split_inclusive('\n');
+    let (mut shown, mut piece) = (Vec::new(), [0_u8; 4096]);
+    while let Ok(1..) = screen.read(&mut piece).inspect(|read| shown.extend_from_slice(&piece[..*read])) {
+        // An answer is typed when the question is there; one typed before would be none.
+        if [": ", "[y/N] "].iter().any(|end| shown.ends_with(end.as_bytes())) {
+            match (lines.next(), &mut keys) {
+                (Some(line), Some(keys)) => keys.write_all(line.as_bytes()).expect("typed"),
+                _ => keys = None,
+            }
+        }
+    }
+    let mut ended = ended(child.wait_with_output().expect("it ends"));
+    ended.out = String::from_utf8_lossy(&shown).into_owned();
+    Some(ended)
 }
 
 fn prompting(desk: &Desk) {
@@ -36,7 +62,7 @@ fn yes_at_the_terminal() {
     prompting(&desk);
     let Some(run) = at_a_terminal(&desk, "run refunds", "d\ny\n") else { return };
     assert_eq!(run.code, 0, "{}", run.out);
-    let asked: Vec<_> = run.out.lines().skip_while(|line| !line.contains("needs your yes")).take(11).collect();
+    let asked: Vec<_> = run.out.lines().skip_while(|line| !line.contains("needs your yes")).take(12).collect();
     assert_snapshot!(desk.steady(&asked.join("\n").replace('\r', "")));
     let ledger = std::fs::read_dir(desk.path("state/sessions")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(std::fs::read_to_string(ledger.join("workspace/refunds.jsonl")).unwrap().lines().count(), 1);
@@ -61,6 +87,68 @@ fn later_at_the_terminal() {
     let Some(run) = at_a_terminal(&desk, "run refunds", "l\n") else { return };
     assert_eq!(run.code, 3, "{}", run.out);
     assert!(run.out.contains("approvals approve"), "{}", run.out);
+}
+
+/// Shows R101, R102: what was typed before a question was there is no answer to it.
+#[test]
+fn nothing_typed_ahead_is_a_yes() {
+    let desk = Desk::new();
+    let script = "version = 1\n[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"cat fifo\" } }]\n\
+                  [[step]]\ncalls = [{ tool = \"bash\", args = { command = \"touch done\" } }]\n[[step]]\ntext = \"end\"\n";
+    let policy = "version = 1\n[[rule]]\nid = \"read\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n\
+                  [[rule]]\nid = \"run\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nprogram = \"cat\"\n";
+    desk.task(script, policy, "workspace = \"in-place\"\n");
+    let fifo = desk.path("task/fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // The first call waits until its file has a writer, and by then the person has hit a key.
+    let early = |screen: &mut dyn Read, keys: &mut dyn Write| {
+        let mut pipe = std::fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+        keys.write_all(b"y\n").unwrap();
+        let mut echoed = Vec::new();
+        while !echoed.ends_with(b"y\r\n") {
+            let mut byte = [0_u8];
+            screen.read_exact(&mut byte).unwrap();
+            echoed.push(byte[0]);
+        }
+        pipe.write_all(b"go on").unwrap();
+    };
+    let Some(run) = typing(&desk, "run task", "n\nnot this\n", early) else { return };
+    assert!(run.code == 0 && run.out.contains("DENIED_BY_PERSON not this"), "{}", run.out);
+    assert!(!desk.path("task/done").exists(), "{}", run.out);
+}
+
+/// Ctrl-C at a question ends the run as it does anywhere else; so does SIGTERM, which a service manager sends.
+#[test]
+fn a_question_can_be_interrupted() {
+    let desk = Desk::new();
+    prompting(&desk);
+    let Some(run) = at_a_terminal(&desk, "run refunds", "\u{3}") else { return };
+    assert!(run.code == 130 && run.out.contains("a person interrupted the run"), "{}", run.out);
+    let listed = desk.run(["approvals", "list", "--all"]);
+    assert!(listed.out.contains("withdrawn"), "{}", listed.out);
+    desk.sound();
+}
+
+/// A run that is told to end closes every call that it began, and says so.
+#[test]
+fn a_run_is_told_to_end() {
+    let desk = Desk::new();
+    let script = "version = 1\n[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"cat fifo\" } }]\n[[step]]\ntext = \"end\"\n";
+    let policy = "version = 1\n[[rule]]\nid = \"read\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n\
+                  [[rule]]\nid = \"run\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nprogram = \"cat\"\n";
+    let task = desk.task(script, policy, "workspace = \"in-place\"\n");
+    let fifo = desk.path("task/fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut command = desk.command(["run".as_ref(), task.as_os_str()]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It is there to be written to once the call runs.
+    let _held = std::fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+    let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    let run = ended(child.wait_with_output().unwrap());
+    assert!(run.code == 130 && run.out.contains("interrupted"), "{} {}", run.out, run.err);
+    assert!(desk.run(["sessions"]).out.contains("cancelled"));
+    desk.sound();
 }
 
 /// Colours stand only on a terminal, and never under `NO_COLOR`.

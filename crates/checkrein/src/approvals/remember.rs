@@ -9,7 +9,7 @@ use checkrein_journal::{EventStore, Head};
 use checkrein_policy::{decide, remember as rules_of};
 use checkrein_session::{RecordedRule, State};
 
-use super::{Listed, Word, answer, events_of, find, give, refusal};
+use super::{Listed, Word, answer, events_of, find, give, names, refusal};
 use crate::HarnessError;
 use crate::home::StateFolder;
 use crate::past::{Difference, Past, differences};
@@ -168,7 +168,7 @@ pub fn rules(store: &dyn EventStore) -> Result<Vec<Rule>, HarnessError> {
 /// [`HarnessError::NotFound`].
 pub fn rule(store: &dyn EventStore, id: &str) -> Result<Rule, HarnessError> {
     let mut found: Vec<Rule> =
-        rules(store)?.into_iter().filter(|rule| rule.recorded.remembered.rule.as_str().starts_with(id)).collect();
+        rules(store)?.into_iter().filter(|rule| names(id, rule.recorded.remembered.rule.as_str())).collect();
     match (found.pop(), found.is_empty()) {
         (Some(one), true) => Ok(one),
         (None, _) => {
@@ -190,6 +190,7 @@ pub fn forget(
     reason: &str,
     now: u64,
 ) -> Result<Rule, HarnessError> {
+    let person = crate::person(person).map_err(HarnessError::Task)?;
     let Rule { session, recorded } = rule(store, id)?;
     let rule: RuleId = recorded.remembered.rule;
     let _taken = home.take(&session)?;
@@ -203,6 +204,6 @@ pub fn forget(
     let policy = load_policy(&then.policy, &then.place, &then.identity, &then.variables)?;
     let reason = redact_text(reason).into_owned();
     let body = Body::Forgotten { rule: rule.clone(), reason, policy_digest: policy.digest().clone() };
-    store.append(&session, &head, &events_of(&state, person, now, vec![body]))?;
+    store.append(&session, &head, &events_of(&state, &person, now, vec![body]))?;
     self::rule(store, rule.as_str())
 }

@@ -3,17 +3,22 @@
 use std::collections::BTreeSet;
 
 use checkrein_contract::{
-    Actor, Answer, ApprovalId, ApprovalRequest, ApprovalState, Body, CallId, Code, Digest, OnAsk, Status, Stop, Verdict,
+    Actor, Answer, ApprovalId, ApprovalRequest, ApprovalState, Body, CallId, Code, Digest, OnAsk, Remembered, Status,
+    Stop, Verdict,
 };
 use checkrein_gate::{Judged, Recorder, Refused};
 
 use super::Session;
 use crate::HarnessError;
 use crate::approvals::of_call;
+use crate::observer::OnePerson;
 use crate::setup::policy_of;
 
 /// How long a request waits for an answer, and a yes for its use: 24 hours, in milliseconds.
 pub(crate) const APPROVAL_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// What a person said to a request, and what is to be remembered of it.
+type Said = (Actor, Answer, Option<Remembered>);
 
 impl Session {
     /// Records a request for every call of the group that needs one and has none; `true` when the group has to wait.
@@ -66,35 +71,42 @@ impl Session {
         for request in &requests {
             let asker = self.asker.as_ref().filter(|_| prompt);
             let asker = asker.filter(|asker| request.approvers.refuses(asker.person(), &request.identity).is_none());
-            let said = asker.and_then(|asker| Some((asker.approval(request)?, asker.wants_it_remembered())));
-            let Some(((person, answer), remembers)) = said else { return self.pause(&requests) };
-            let yes = matches!(answer, Answer::Approved { .. });
-            let by = Actor::Person(person);
+            let said = asker.cloned().map(|asker| self.answered_by(&asker, request)).transpose()?.flatten();
+            let Some((by, answer, remembered)) = said else {
+                // Who was interrupted at the question has not put it off: the run ends.
+                return if self.cancel.is_cancelled() { Ok(()) } else { self.pause(&requests) };
+            };
             self.log.record(by.clone(), Body::Approval { id: request.id.clone(), answer })?;
-            if yes && remembers {
-                self.remember(by, request)?;
+            if let Some(remembered) = remembered {
+                self.log.record(by, Body::Remembered(Box::new(remembered)))?;
+                self.gate.policy = policy_of(self.log.state.opened())?;
             }
         }
         self.log.flush()?;
         Ok(())
     }
 
-    /// Shows the person what their yes would be as a rule; it counts once they agree to that.
-    fn remember(&mut self, by: Actor, request: &ApprovalRequest) -> Result<(), HarnessError> {
-        self.log.flush()?;
-        let state = &self.log.state;
-        let events = self.log.store().read(state.session(), 1)?;
-        let offer = of_call(state, events, request, self.log.head().clone())?;
-        let Some(asker) = self.asker.as_ref() else { return Ok(()) };
-        if let Ok(offer) = &offer
-            && asker.remembers(Ok(offer))
-        {
-            self.log.record(by, Body::Remembered(Box::new(offer.remembered.clone())))?;
-            self.gate.policy = policy_of(self.log.state.opened())?;
-        } else if let Err(why) = &offer {
-            asker.remembers(Err(why.as_str()));
+    /// What the person says to a request. Of a yes that is to be remembered they are shown what it would be as a rule; it counts
+    /// once they agree to that, else they are asked anew.
+    fn answered_by(&mut self, asker: &OnePerson, request: &ApprovalRequest) -> Result<Option<Said>, HarnessError> {
+        loop {
+            let Some((person, answer)) = asker.approval(request) else { return Ok(None) };
+            let by = Actor::Person(person);
+            if !matches!(answer, Answer::Approved { .. }) || !asker.wants_it_remembered() {
+                return Ok(Some((by, answer, None)));
+            }
+            self.log.flush()?;
+            let state = &self.log.state;
+            let events = self.log.store().read(state.session(), 1)?;
+            match of_call(state, events, request, self.log.head().clone())? {
+                Ok(offer) if asker.remembers(Ok(&offer)) => return Ok(Some((by, answer, Some(offer.remembered)))),
+                Ok(_) => {}
+                Err(why) => {
+                    asker.remembers(Err(&why));
+                    return Ok(Some((by, answer, None)));
+                }
+            }
         }
-        Ok(())
     }
 
     /// Takes back what nobody has answered: the calls were closed.

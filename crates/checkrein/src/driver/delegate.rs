@@ -23,7 +23,7 @@ use crate::defaults::INSTRUCTIONS;
 use crate::log::SessionLog;
 use crate::machine::Held;
 use crate::observer::Unobserved;
-use crate::setup::{Parts, checker, context_of, load_policy, policy_of, reader, session_of};
+use crate::setup::{Parts, checker, context_of, load_policy, moved_to, policy_of, reader, session_of};
 
 /// What a sub-session is told besides.
 const PART: &str = "\nThis is a part of a larger task. Your answer goes to the session that gave it to you, which sees \
@@ -109,14 +109,17 @@ impl Session {
 
     pub(super) fn take_up(&self, session: SessionId, opened: &SessionOpened) -> Result<Self, HarnessError> {
         let taken = self.machine.take(&self.home, &session)?;
-        let change = inherited(opened, self.log.state.opened())?;
-        let mut opened = opened.clone();
+        let (mut opened, parent) = (opened.clone(), self.log.state.opened());
+        let root = &parent.place.root;
+        let moved = (opened.place.root != *root).then(|| moved_to(&opened, root, &self.home)).transpose()?;
+        moved.iter().for_each(|moved| opened.recompose(moved));
+        let change = inherited(&opened, parent)?;
         change.iter().for_each(|change| opened.recompose(change));
         let policy = policy_of(&opened)?;
         let (store, clock) = (Arc::clone(self.log.store()), Arc::clone(&self.clock));
         let redactor = self.gate.redactor.clone();
         let mut log = SessionLog::resume(store, clock, Box::new(Unobserved), session, redactor, None)?;
-        if let Some(change) = change {
+        for change in moved.into_iter().chain(change) {
             log.record(Actor::Code, Body::Recomposed(Box::new(change)))?;
         }
         self.child(log, policy, taken)

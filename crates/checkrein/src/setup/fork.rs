@@ -8,14 +8,15 @@
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::{
-    Actor, Body, CallId, CassetteMode, Digest, EVENT_VERSION, Effect, Event, Forked, Layer, PolicySource, Recomposed,
-    SessionChange, SessionId, SessionOpened, without_remembered,
+    Actor, Body, CallId, CassetteMode, Digest, EVENT_VERSION, Effect, Event, Forked, Layer, Place, PolicySource,
+    Recomposed, SessionChange, SessionId, SessionOpened, without_remembered,
 };
 use checkrein_journal::SessionMeta;
 use checkrein_session::{Next, State};
 use serde_json::Value;
 
 use super::model::absolute_file;
+use super::moved::{is_own, placed, variables};
 use super::{AFTER_COPY, Harness, policy_of, shown};
 use crate::HarnessError;
 use crate::secrets::{redactor_of, without_secrets};
@@ -105,7 +106,7 @@ impl Harness {
         change.changes.push(format!("forked from {from} behind event {seq} of {total}"));
         self.chosen(options, state.opened(), &mut change)?;
         let _taken = machine.take(&self.home, &session)?;
-        let workspace = self.workspace(from, &session, &state, kept, &mut change)?;
+        let workspace = self.workspace(&session, &state, kept, &mut change)?;
         let later = match workspace {
             ForkedWorkspace::Fresh => Vec::new(),
             ForkedWorkspace::Copy | ForkedWorkspace::Same => {
@@ -165,19 +166,17 @@ impl Harness {
     /// The workspace of the fork, made; and what follows from where it is.
     fn workspace(
         &self,
-        from: &SessionId,
         session: &SessionId,
         state: &State,
         kept: &[Event],
         change: &mut Recomposed,
     ) -> Result<ForkedWorkspace, HarnessError> {
         let opened = state.opened();
-        let mut place = opened.place.clone();
-        let copied = place.root.ends_with(&format!("/sessions/{from}/workspace"));
+        let copied = is_own(opened);
         let how = if !copied {
             ForkedWorkspace::Same
         } else {
-            let (old, new) = (place.root.clone(), shown(&self.home.workspace(session)));
+            let (old, new) = (opened.place.root.clone(), shown(&self.home.workspace(session)));
             let how = match &opened.folder {
                 Some(folder) if touches(kept).is_empty() => {
                     let folder = Path::new(folder);
@@ -190,20 +189,10 @@ impl Harness {
                 }
             };
             std::thread::sleep(AFTER_COPY);
-            place.cwd = place.cwd.strip_prefix(&old).map_or_else(|| place.cwd.clone(), |below| format!("{new}{below}"));
-            place.root = new;
-            change.place = Some(place);
+            change.place = Some(Place { moved_from: None, ..placed(&opened.place, &new) });
             how
         };
-        let mut variables = opened.variables.clone();
-        for (name, value) in &mut variables {
-            match name.as_str() {
-                "spill" => *value = shown(self.home.spill(session).folder()),
-                "state" => *value = shown(self.home.path()),
-                _ => {}
-            }
-        }
-        change.variables = Some(variables);
+        change.variables = Some(variables(opened, &self.home, session));
         change.fresh = how == ForkedWorkspace::Fresh;
         let mut then = opened.clone();
         then.recompose(change);

@@ -47,6 +47,8 @@ impl Harness {
         let mut opened = state.opened().clone();
         let person = Actor::Person(options.person.clone());
         let budget = larger(&state, &options.limits)?.map(|budget| (person.clone(), budget));
+        let moved = self.moved(&opened)?;
+        moved.iter().for_each(|moved| opened.recompose(moved));
         let task = task_of(&opened)?;
         let registry = self.registry(&task)?;
         let compared = self.compared(&opened, &task, &registry)?;
@@ -69,7 +71,7 @@ impl Harness {
         }
         let mut log =
             SessionLog::resume(store, Arc::clone(&clock), observer, session.clone(), redactor.clone(), budget)?;
-        if let Some((by, change)) = change {
+        for (by, change) in moved.map(|moved| (Actor::Code, moved)).into_iter().chain(change) {
             log.record(by, Body::Recomposed(Box::new(change)))?;
         }
         if let Some(text) = &options.answer {
