@@ -82,6 +82,16 @@ impl RecordedApproval {
         }
     }
 
+    /// The words of whoever took it back.
+    fn because(&self) -> String {
+        match &self.answer {
+            Some(Answer::Revoked { reason } | Answer::Withdrawn { reason }) if !reason.is_empty() => {
+                format!(": {reason}")
+            }
+            _ => String::new(),
+        }
+    }
+
     /// Whether it lets a call that rests on this run, in this session, now.
     pub(crate) fn covers(&self, session: &SessionId, rests_on: &[Dependency], now: u64) -> Result<ApprovalId, Refusal> {
         if self.request.session != *session {
@@ -106,13 +116,11 @@ impl RecordedApproval {
                 };
                 Err((Code::DeniedByPerson, reason))
             }
-            ApprovalState::Revoked => Err((Code::ApprovalRevoked, "the approval was taken back".to_owned())),
+            ApprovalState::Revoked => {
+                Err((Code::ApprovalRevoked, format!("the approval was taken back{}", self.because())))
+            }
             ApprovalState::Withdrawn => {
-                let reason = match &self.answer {
-                    Some(Answer::Withdrawn { reason }) if !reason.is_empty() => format!(": {reason}"),
-                    _ => String::new(),
-                };
-                Err((Code::ApprovalWithdrawn, format!("the question was taken back{reason}")))
+                Err((Code::ApprovalWithdrawn, format!("the question was taken back{}", self.because())))
             }
         }
     }

@@ -146,3 +146,30 @@ fn a_model_can_not_approve() {
     assert_eq!(list.out.matches("\"state\":\"pending\"").count(), 1, "{}", list.out);
     assert!(!list.out.contains("\"state\":\"approved\""), "{}", list.out);
 }
+
+/// Shows R102: an answer names its request and comes from somebody: what an unset variable leaves of either answers nothing.
+#[test]
+fn nothing_is_no_id_and_nobody_no_person() {
+    let (desk, lines, id) = paused(FREE, "dana");
+    for short in ["", "a", "a-", &id[..5]] {
+        let refused = desk.run(["approvals", "approve", short]);
+        assert!(refused.code == 2 && refused.err.contains("there is no approval request"), "{}", refused.err);
+    }
+    for nobody in ["", " ", "dana\nx"] {
+        let refused = desk.run(["approvals", "approve", &id, "--by", nobody]);
+        assert!(refused.code == 2 && refused.err.contains("--by"), "{}", refused.err);
+    }
+    assert_eq!(desk.json(["resume", &lines.session()]).status(), "needs_approval");
+    assert_eq!(desk.run(["approvals", "approve", &id[..6], "--by", " dana "]).code, 0);
+    assert!(desk.run(["export", &lines.session()]).out.contains("\"by\":\"person:dana\""));
+}
+
+/// What somebody says when they take a yes back reaches the model.
+#[test]
+fn the_model_reads_why_a_yes_was_taken_back() {
+    let (desk, lines, id) = paused(FREE, "dana");
+    assert_eq!(desk.run(["approvals", "approve", &id]).code, 0);
+    assert_eq!(desk.run(["approvals", "revoke", &id, "--reason", "wrong file"]).code, 0);
+    let done = desk.json(["resume", &lines.session()]);
+    assert!(done.result(0).contains("the approval was taken back: wrong file"), "{}", done.result(0));
+}
