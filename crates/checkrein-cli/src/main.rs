@@ -13,6 +13,7 @@ use clap::Parser as _;
 
 use crate::arguments::Arguments;
 use crate::context::Context;
+use crate::view::JsonLines;
 
 /// Exit code for mistakes in words or files of the person.
 const USAGE: u8 = 2;
@@ -28,6 +29,11 @@ fn main() -> ExitCode {
             // Help and version are no mistakes; clap knows where each goes.
             let code = if error.use_stderr() { USAGE } else { 0 };
             _ = error.print();
+            if code == USAGE && wants_json() {
+                let all = error.to_string();
+                let said = all.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+                JsonLines::new(Box::new(std::io::stdout())).error(said, None, code);
+            }
             return ExitCode::from(code);
         }
     };
@@ -36,7 +42,15 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             context.complain(&error.to_string());
+            if wants_json() {
+                JsonLines::new(context.out()).error(&error.to_string(), error.code(), error.exit_code());
+            }
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// Whether a program reads what is printed, also where the arguments could not be read.
+fn wants_json() -> bool {
+    std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json")
 }

@@ -24,7 +24,7 @@ pub struct HarnessBuilder {
     state: PathBuf,
     project: Option<PathBuf>,
     home: Option<PathBuf>,
-    policy: Option<String>,
+    policies: Vec<String>,
     model: Option<String>,
     environment: Vec<(String, String)>,
     launcher: Option<PathBuf>,
@@ -44,7 +44,7 @@ impl Harness {
             state: state.into(),
             project: None,
             home: None,
-            policy: None,
+            policies: Vec::new(),
             model: None,
             environment: Vec::new(),
             launcher: None,
@@ -110,9 +110,9 @@ impl HarnessBuilder {
     }
 
     /// The host's policy (TOML). It stands above whatever a project brings along. Without one the default holds: look freely,
-    /// ask before anything else.
+    /// ask before anything else. Said again, it is one more policy beside those before, and the strictest rule wins.
     pub fn policy(mut self, toml: impl Into<String>) -> Self {
-        self.policy = Some(toml.into());
+        self.policies.push(toml.into());
         self
     }
 
@@ -187,7 +187,10 @@ impl HarnessBuilder {
     pub fn build(self) -> Result<Harness, HarnessError> {
         let home = StateFolder::open(&self.state)?;
         let folder = match self.project {
-            Some(folder) => folder,
+            Some(folder) if folder.is_dir() => folder,
+            Some(folder) => {
+                return Err(HarnessError::Unreadable { path: folder, reason: "it is no folder".to_owned() });
+            }
             None => {
                 let folder = home.path().join("empty");
                 let fail =
@@ -200,17 +203,24 @@ impl HarnessBuilder {
             || self.environment.iter().find(|(name, _)| name == "HOME").map(|(_, value)| PathBuf::from(value));
         let person_home = self.home.clone().or_else(of_environment).unwrap_or_else(|| home.path().to_path_buf());
         let mut extensions = self.extensions;
-        if let (None, Some(name)) = (&extensions.provider, &self.model) {
+        if let (Some(own), Some(name)) = (&extensions.provider, &self.model) {
+            let message = format!("the model is both `{name}` and the host's own, `{}`: say one of them", own.model());
+            return Err(HarnessError::Task(message));
+        }
+        if let Some(name) = &self.model {
             extensions.model = Some(HostModel::open(name, &folder, &self.environment, &extensions.keys)?);
         }
-        let source =
-            |text| PolicySource { layer: Layer::Managed, file: POLICY_FILE.to_owned(), text, only_tightens: false };
+        let source = |(number, text): (usize, String)| {
+            let file = if number == 0 { POLICY_FILE.to_owned() } else { format!("policy-{}.toml", number + 1) };
+            PolicySource { layer: Layer::Managed, file, text, only_tightens: false }
+        };
+        let sources = self.policies.into_iter().enumerate().map(source).collect();
         let harness = Harness {
             store: match self.store {
                 Some(store) => store,
                 None => open_journal(&home)?,
             },
-            policies: PolicyFiles { sources: self.policy.map(source).into_iter().collect(), ..PolicyFiles::default() },
+            policies: PolicyFiles { sources, ..PolicyFiles::default() },
             home,
             launcher: self.launcher,
             environment: self.environment,

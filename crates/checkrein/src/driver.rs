@@ -14,6 +14,7 @@ mod settle;
 mod side_by_side;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use checkrein_contract::{
     Actor, Body, CallId, Check, CheckRound, Code, ContextPolicy, Outcome, ProposedCall, Provider, ProviderError,
@@ -76,7 +77,12 @@ impl Session {
     ///
     /// # Errors
     /// [`HarnessError`] when the journal can not be written. Nothing has run that is not recorded as started.
+    ///
+    /// # Panics
+    /// On a runtime without timers (`enable_time`, `enable_all`).
     pub async fn drive(&mut self) -> Result<Outcome, HarnessError> {
+        // Found here, where it is the host's mistake; in a call it would look like the tool's.
+        drop(tokio::time::sleep(Duration::ZERO));
         loop {
             let now = self.clock.now_ms();
             let next = self.log.state.next(now);

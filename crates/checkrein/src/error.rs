@@ -120,6 +120,14 @@ pub enum HarnessError {
 }
 
 impl HarnessError {
+    /// The stable code, where there is one: that of an answer which does not count.
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            Self::Approval { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
     /// Exit code: 2 where the person's words or files are at fault, 130 for an interruption, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -18,6 +18,7 @@ use checkrein_gate::{AnyTool, Clock, Gate, Guard, Hook, Redactor, Registry, Sand
 use checkrein_journal::{EventStore, SqliteStore};
 use checkrein_policy::{Policy, Variables};
 use checkrein_sandbox::{Confined, Environment, Settings};
+use checkrein_session::tools::session_tool;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalogue::Catalogue;
@@ -197,6 +198,12 @@ impl Harness {
         let models = models_of(self.policies.commands.iter().chain(&task.commands))?;
         let mut registry = defaults::registry(task, self.extensions.shipped.as_deref(), &models)?;
         for tool in &self.extensions.tools {
+            let name = &tool.definition().name;
+            // A call of that name would go to the session, whatever else is registered under it.
+            if session_tool(name).is_some() {
+                let message = format!("a tool `{name}` is a part of every session: give the host's another name");
+                return Err(HarnessError::Task(message));
+            }
             registry.add_any(Arc::clone(tool))?;
         }
         Ok(registry)

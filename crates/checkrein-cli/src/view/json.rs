@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use checkrein::contract::{EVENT_VERSION, Event, Outcome};
+use checkrein::contract::{Code, EVENT_VERSION, Event, Outcome};
 use checkrein::{Observer, Projection};
 use serde_json::{Value, json};
 
@@ -34,6 +34,15 @@ impl JsonLines {
         let mut line = json!({ "v": EVENT_VERSION, "type": "projection", "by": "code" });
         if let (Some(line), Ok(Value::Object(fields))) = (line.as_object_mut(), serde_json::to_value(projection)) {
             line.extend(fields);
+        }
+        self.line(&line);
+    }
+
+    /// What went wrong, where there is no answer; the same stands on standard error in words.
+    pub(crate) fn error(&mut self, message: &str, code: Option<Code>, exit: u8) {
+        let mut line = json!({ "v": EVENT_VERSION, "type": "error", "message": message, "exit": exit });
+        if let Some(code) = code {
+            line["code"] = json!(code);
         }
         self.line(&line);
     }

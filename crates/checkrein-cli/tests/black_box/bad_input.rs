@@ -97,6 +97,18 @@ fn words_and_folders_that_are_none() {
     assert_snapshot!(all);
 }
 
+/// A program that reads lines of JSON gets one where something went wrong, too: with the code, where there is one.
+#[test]
+fn programs_read_what_went_wrong() {
+    let desk = Desk::new();
+    let mut all = String::new();
+    for arguments in [["run", "examples/none"], ["show", "s-none"], ["approvals", "list"], ["sessions", "--nonsense"]] {
+        let ended = desk.run(arguments.iter().chain(&["--json"]));
+        all.push_str(&format!("{}: {}\n", ended.code, desk.steady(&ended.out)));
+    }
+    assert_snapshot!(all);
+}
+
 /// A journal that is no journal is named and left as it is.
 #[test]
 fn a_corrupt_journal_is_left_as_it_is() {

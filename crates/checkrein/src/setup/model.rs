@@ -81,7 +81,8 @@ impl Harness {
         let custom = custom.or_else(|| self.extensions.model.as_ref().map(|model| model.name.clone()));
         let model = custom.or_else(|| options.model.clone()).or_else(|| task.model.clone()).ok_or_else(|| {
             HarnessError::Task(
-                "no model is named: give `--model script:FILE` or `--model anthropic:NAME`, or `script` in task.toml"
+                "no model is named: give `--model script:FILE` or `--model anthropic:NAME`, `script` in task.toml, or, in code, \
+                 `model` or `provider` of the builder"
                     .to_owned(),
             )
         })?;

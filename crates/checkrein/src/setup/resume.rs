@@ -45,6 +45,10 @@ impl Harness {
         let events = self.store.read(session, 1)?;
         let state = State::fold(&events)?;
         let mut opened = state.opened().clone();
+        if opened.is_watched() {
+            let message = format!("{session} is a session of another agent, which alone can go on with it");
+            return Err(HarnessError::Task(message));
+        }
         let person = Actor::Person(options.person.clone());
         let budget = larger(&state, &options.limits)?.map(|budget| (person.clone(), budget));
         let moved = self.moved(&opened)?;

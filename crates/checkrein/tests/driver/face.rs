@@ -234,3 +234,37 @@ async fn what_a_test_does_not_expect_does_not_pass() {
         assert!(matches!(record.events[0].body, Body::Session(_)));
     }
 }
+
+/// What a host got wrong is an error when it builds, and never a rule, a tool or a model less.
+#[tokio::test]
+async fn nothing_of_the_host_is_lost_in_silence() {
+    let (lab, done) = (Lab::new(), Arc::new(AtomicU32::new(0)));
+    let model = Scripted::new().calls("refund", call("o-1", 20)).says("end");
+    let no = POLICY.replace("id = \"small\"\ndecision = \"allow\"", "id = \"none\"\ndecision = \"deny\"");
+    let harness = lab.harness().tool(refund(&done)).policy(POLICY).policy(no).provider(model.clone()).build().unwrap();
+    let outcome = harness.run(Task::new("Refund o-1.")).await.unwrap();
+    assert_never_called!(Record::of(&harness, &outcome.session), "refund");
+    assert_eq!(done.load(Ordering::SeqCst), 0, "both policies count");
+
+    let wrong =
+        |builder: checkrein::HarnessBuilder| builder.build().err().map(|error| error.to_string()).unwrap_or_default();
+    for own in ["task", "ask_user", "load_skill"] {
+        let tool = tool(own, "The host's own.", |_: Refund| async { Ok::<_, String>(String::new()) });
+        let said = wrong(lab.harness().tool(tool).provider(model.clone()));
+        assert!(said.contains(&format!("`{own}` is a part of every session")), "{own}: {said}");
+    }
+    let said = wrong(lab.harness().project("/no/such/folder").provider(model.clone()));
+    assert!(said.contains("/no/such/folder") && said.contains("no folder"), "{said}");
+    let said = wrong(lab.harness().model("script:x.toml").provider(model));
+    assert!(said.contains("say one of them"), "{said}");
+}
+
+/// A runtime that has no timers is told apart from a tool that is broken.
+#[test]
+#[should_panic(expected = "timers are disabled")]
+fn a_runtime_without_timers_is_the_hosts_mistake() {
+    let lab = Lab::new();
+    let harness = shop(&lab, &Scripted::new().calls("refund", call("o-1", 20)).says("end"), &Arc::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    _ = runtime.block_on(harness.run(Task::new("Refund o-1.")));
+}
