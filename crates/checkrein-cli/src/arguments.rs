@@ -367,9 +367,20 @@ pub(crate) struct Deny {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Tools {
     /// List the tools
-    List(Listing),
+    List(ToolsList),
     /// Print the page docs/tools.md
     Catalog,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsList {
+    /// A task folder: its tools, and which of them its sessions only name until they are looked up (default: the tools that
+    /// ship)
+    #[arg(value_name = "TASK")]
+    pub(crate) task: Option<String>,
+    /// One JSON value a line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,9 +1,7 @@
 //! Skill files: from the text of a `SKILL.md` to a skill, and from skills to the menu in the system prompt. It must not
 //! read files, and nothing here gives a skill any permission: a skill reveals tools, the policy decides about calls.
 
-use std::fmt::Write as _;
-
-use checkrein_contract::Skill;
+use checkrein_contract::{Listed, Skill, list_within};
 use checkrein_toml::{FileError, nearest};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -20,6 +18,9 @@ const NAME_CHARACTERS: usize = 64;
 
 /// Longest description, in characters, as the public `SKILL.md` format has it.
 const DESCRIPTION_CHARACTERS: usize = 1024;
+
+/// Tokens of the menu, with as much of each description as there is room for.
+const MENU_TOKENS: u64 = 1_600;
 
 /// The front matter. The last three keys are part of the public format and mean nothing here.
 #[derive(Deserialize)]
@@ -147,25 +148,30 @@ fn check(matter: &FrontMatter, folder_name: &str) -> Result<(), (usize, String)>
     Ok(())
 }
 
-/// The part of the system prompt that offers skills: how to load one, then one line for each. Empty without skills.
-pub fn menu(skills: &[Skill]) -> String {
+/// The part of the system prompt that offers skills: how to load one, then one line for each, as far as there is room.
+/// Empty without skills.
+pub fn menu(skills: &[Skill]) -> Listed {
     if skills.is_empty() {
-        return String::new();
+        return Listed::default();
     }
+    let entries: Vec<(&str, &str)> =
+        skills.iter().map(|skill| (skill.name.as_str(), skill.description.as_str())).collect();
+    let listed = list_within(&entries, "- ", MENU_TOKENS);
     let mut text =
         "Skills are instructions for one kind of task. When one fits, load it before you begin, by calling the tool \
-                    `load_skill` with its name:"
+                    `load_skill` with its name"
             .to_owned();
-    for skill in skills {
-        let words: Vec<&str> = skill.description.split_whitespace().collect();
-        // Writing to a string never fails.
-        let _ = write!(text, "\n- {}: {}", skill.name, words.join(" "));
+    text.push_str(if listed.cut { ". What is cut here, `find_tools` says in full:" } else { ":" });
+    text.push_str(&listed.text);
+    if listed.left_out > 0 {
+        text.push_str(&format!(", and {} more, which `find_tools` finds", listed.left_out));
     }
-    text
+    Listed { text, ..listed }
 }
 
 #[cfg(test)]
 mod tests {
+    use checkrein_contract::estimate_text;
     use insta::assert_snapshot;
 
     use super::*;
@@ -244,14 +250,37 @@ mod tests {
             tools: vec!["hidden".to_owned()],
             body: "hidden".to_owned(),
         };
-        assert_eq!(menu(&[]), "");
+        assert_eq!(menu(&[]), Listed::default());
         assert_snapshot!(
-            menu(&[skill("refunds", "How to\nrefund."), skill("returns", "How to return.")]),
+            menu(&[skill("refunds", "How to\nrefund."), skill("returns", "How to return.")]).text,
             @r"
         Skills are instructions for one kind of task. When one fits, load it before you begin, by calling the tool `load_skill` with its name:
         - refunds: How to refund.
         - returns: How to return.
         "
         );
+    }
+
+    /// Shows R39, R86: a menu of very many skills has a bound, and every one of them is named, or found by what it is for.
+    #[test]
+    fn a_menu_of_two_hundred_skills_has_a_bound() {
+        let skills = |count: usize, said: usize| -> Vec<Skill> {
+            let skill = |n: usize| Skill {
+                name: format!("close-account-{n:03}"),
+                description: format!("How to close an account of kind {n}. {}", "And what to tell. ".repeat(said)),
+                tools: Vec::new(),
+                body: String::new(),
+            };
+            (0..count).map(skill).collect()
+        };
+        for (count, said, left_out) in [(200, 1, false), (200, 50, false), (2_000, 1, true)] {
+            let listed = menu(&skills(count, said));
+            assert!(estimate_text(&listed.text) < 2_000 && listed.cut, "{count}");
+            assert_eq!(listed.left_out > 0, left_out, "{count}");
+            assert_eq!(listed, menu(&skills(count, said)));
+            let named = (0..count).filter(|n| listed.text.contains(&format!("close-account-{n:03}"))).count();
+            assert_eq!(named + listed.left_out, count);
+        }
+        assert!(!menu(&skills(20, 1)).cut);
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Answer, ApprovalId, ApprovalRequest, Budget, CallId, CallKind, Code, Compacted, Decision, Digest, Facts, Limit,
-    Recomposed, Remembered, RuleId, SessionId, SessionOpened, Settlement, Spend, Stop, Usage,
+    ProposedCall, Recomposed, Remembered, RuleId, SessionId, SessionOpened, Settlement, Spend, Stop, Usage,
 };
 
 /// The version of all event bodies (`"v"` in every line).
@@ -323,23 +323,6 @@ pub enum ProposalKind {
     Answer,
     /// None of these.
     Malformed,
-}
-
-/// One call of a proposal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProposedCall {
-    /// The harness's id for it.
-    pub id: CallId,
-    /// The tool it names.
-    pub tool: String,
-    /// Its arguments: JSON, or a string holding the text that was not.
-    pub args: Value,
-    /// The arguments were not JSON.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub raw: bool,
-    /// It may overlap with its neighbours, as its tool says of these very arguments.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub parallel: bool,
 }
 
 /// A hook changed the arguments of a call.

@@ -23,11 +23,13 @@ mod event;
 mod fact;
 mod ids;
 mod lane;
+mod listing;
 mod message;
 mod money;
 mod opened;
 mod outcome;
 mod ports;
+mod proposed;
 mod recomposed;
 mod remembered;
 mod secret;
@@ -48,11 +50,12 @@ pub use effect::{Connect, Deed, Effect, EffectWord, Foreseen, Own, Run, Tree};
 pub use estimate::{estimate_message, estimate_reply, estimate_spec, estimate_text};
 pub use event::{
     Actor, Body, CheckRound, Citation, EVENT_VERSION, Event, Finished, FinishedAs, HookNote, Note, Presentation,
-    ProposalKind, ProposedCall, SeenFile, SessionChange, TrimmedResult,
+    ProposalKind, SeenFile, SessionChange, TrimmedResult,
 };
 pub use fact::{Answered, Facts, Finding, Question, Remotes};
 pub use ids::{ApprovalId, CallId, Digest, RuleId, SessionId};
 pub use lane::Lane;
+pub use listing::{Listed, list_within, nearest_first};
 pub use message::{Message, ResultPart, ToolCallPart, ToolSpec};
 pub use money::{Cost, Price, Tier, is_amount, nano_usd, usd};
 pub use opened::{Check, OnAsk, Parent, PolicySource, SessionOpened, Skill, StopOn};
@@ -61,6 +64,7 @@ pub use ports::{
     BoxFuture, ContextPolicy, Delta, ModelReply, ModelRequest, Provider, ProviderError, ProviderFault, RawCall,
     StopReason, Summarise, ToolChoice, Trimmed,
 };
+pub use proposed::{ProposedCall, Through};
 pub use recomposed::{Forked, Recomposed};
 pub use remembered::{Remembered, without_remembered};
 pub use secret::{SECRET_VARIABLE, is_secret_name, secrets_named, with_secrets};

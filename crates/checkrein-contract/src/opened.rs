@@ -29,6 +29,9 @@ pub struct SessionOpened {
     pub system: String,
     /// The tools that are registered, in the order requests show them.
     pub tools: Vec<ToolSpec>,
+    /// Those of them that requests only name, until the model looks them up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deferred: Vec<String>,
     /// The skills on the menu.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<Skill>,

@@ -33,6 +33,9 @@ pub struct Recomposed {
     /// The tools that are registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolSpec>>,
+    /// Those of them that requests only name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Vec<String>>,
     /// The skills on the menu.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<Skill>>,
@@ -79,6 +82,7 @@ impl SessionOpened {
             }
         }
         put(&mut self.tools, change.tools.as_ref());
+        put(&mut self.deferred, change.deferred.as_ref());
         put(&mut self.skills, change.skills.as_ref());
         put(&mut self.system, change.system.as_ref());
         if let Some(model) = &change.model {

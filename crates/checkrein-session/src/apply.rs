@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::batch::{Batch, Ended};
 use crate::budget::Reserved;
 use crate::state::{Phase, State};
+use crate::tools::said;
 
 /// An event that does not follow from those before it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -238,10 +239,9 @@ impl State {
             self.phase = Phase::Ready;
             return Ok(());
         }
-        let parts = calls.iter().map(|call| ToolCallPart {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            args: call.args.clone(),
+        let parts = calls.iter().map(|call| {
+            let (tool, args) = said(call);
+            ToolCallPart { id: call.id.clone(), tool: tool.to_owned(), args: args.into_owned() }
         });
         let message = Message::Assistant { text: text.to_owned(), calls: parts.collect(), provider: provider.clone() };
         self.spend.steps += 1;

@@ -89,7 +89,7 @@ impl Batch {
             let ended = slot.ended.as_ref();
             ResultPart {
                 call: slot.call.id.clone(),
-                tool: slot.call.tool.clone(),
+                tool: tools::said(&slot.call).0.to_owned(),
                 text: ended.map(|ended| ended.text.clone()).unwrap_or_default(),
                 is_error: ended.is_none_or(|ended| {
                     !matches!(ended.how, FinishedAs::Ok | FinishedAs::Answered) || ended.code.is_some()

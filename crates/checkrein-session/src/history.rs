@@ -155,15 +155,18 @@ pub(crate) fn link(before: &Digest, message: &Digest) -> Digest {
 }
 
 impl State {
-    /// The tools that are on offer now, in the order of the request.
+    /// The tools that requests declare now, in their order: on offer, and not deferred.
     pub fn specs_on_offer(&self) -> Vec<ToolSpec> {
-        self.opened.tools.iter().filter(|spec| self.offers(&spec.name)).cloned().collect()
+        self.declared().cloned().collect()
+    }
+
+    fn declared(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.opened.tools.iter().filter(|spec| self.offers(&spec.name) && !self.defers(&spec.name))
     }
 
     /// Estimated tokens of what every request begins with: instructions and tools.
     pub(crate) fn frame_tokens(&self) -> u64 {
-        let offered = self.opened.tools.iter().filter(|spec| self.offers(&spec.name));
-        estimate_text(&self.opened.system).saturating_add(offered.map(estimate_spec).sum())
+        estimate_text(&self.opened.system).saturating_add(self.declared().map(estimate_spec).sum())
     }
 
     /// Plans the next request; `now` in milliseconds since 1970 tells whether the time is up.

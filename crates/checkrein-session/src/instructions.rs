@@ -43,6 +43,7 @@ impl State {
                 args: json!({ "file_path": path, "max_bytes": most }),
                 raw: false,
                 parallel: false,
+                through: None,
             }
         });
         CheckRound { round, calls: calls.collect() }

@@ -32,7 +32,7 @@ pub use budget::Share;
 pub use compaction::{Came, Compaction, SUMMARISER};
 pub use history::Plan;
 pub use next::Next;
-pub use proposal::{group_calls, proposal};
+pub use proposal::{group_calls, proposal, raw_call};
 pub use recover::{close_unstarted, recover};
 pub use remembered::RecordedRule;
 pub use state::State;

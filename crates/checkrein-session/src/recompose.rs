@@ -24,6 +24,7 @@ impl State {
         let opened = Arc::make_mut(&mut self.opened);
         opened.recompose(change);
         self.hidden = hidden_by(&opened.skills);
+        self.deferred = opened.deferred.iter().cloned().collect();
         if change.forked {
             self.forked();
         }

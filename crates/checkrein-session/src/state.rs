@@ -35,6 +35,8 @@ pub struct State {
     pub(crate) spend: Spend,
     pub(crate) loaded: BTreeSet<String>,
     pub(crate) hidden: BTreeMap<String, Vec<String>>,
+    /// Tools that requests only name.
+    pub(crate) deferred: BTreeSet<String>,
     pub(crate) approvals: BTreeMap<ApprovalId, RecordedApproval>,
     pub(crate) asked: BTreeMap<CallId, ApprovalId>,
     pub(crate) remembered: BTreeMap<RuleId, RecordedRule>,
@@ -114,6 +116,7 @@ impl State {
             spend: Spend::default(),
             loaded: BTreeSet::new(),
             hidden: hidden_by(&opened.skills),
+            deferred: opened.deferred.iter().cloned().collect(),
             approvals: BTreeMap::new(),
             asked: BTreeMap::new(),
             remembered: BTreeMap::new(),
@@ -205,6 +208,11 @@ impl State {
             None => true,
             Some(skills) => skills.iter().any(|skill| self.loaded.contains(skill)),
         }
+    }
+
+    /// Whether requests only name this tool: the model looks it up, and calls it through another one.
+    pub fn defers(&self, tool: &str) -> bool {
+        self.deferred.contains(tool)
     }
 
     /// How often in a row a call with this digest was refused or failed.

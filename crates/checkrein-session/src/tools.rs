@@ -2,6 +2,8 @@
 //! one line in [`session_tools`].
 
 mod ask_user;
+mod call_tool;
+mod find_tools;
 mod load_skill;
 mod task;
 
@@ -12,6 +14,9 @@ use checkrein_gate::{AnyTool, Approved, Concurrency, Definition, Failure, RunCon
 use serde_json::Value;
 
 use crate::State;
+pub(crate) use call_tool::unwrapped;
+pub use call_tool::{behind, said};
+pub use find_tools::name_deferred;
 pub(crate) use task::would_meet;
 pub use task::{Access, Delegation};
 
@@ -41,6 +46,19 @@ pub enum SessionReply {
     Delegate(Delegation),
 }
 
+/// When a session has such a tool on offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Where its task names it, or no tools at all.
+    Named,
+    /// Whenever there are skills.
+    WithSkills,
+    /// Whenever there are tools or skills that requests do not describe.
+    WithUndescribed,
+    /// Whenever there are tools that requests do not declare.
+    WithDeferred,
+}
+
 /// A tool that is answered from the state.
 pub trait SessionTool: Send + Sync {
     /// Name on offer.
@@ -49,8 +67,10 @@ pub trait SessionTool: Send + Sync {
     fn description(&self) -> &'static str;
     /// JSON Schema of its arguments.
     fn parameters(&self) -> Value;
-    /// Whether a session with this much on the menu offers it.
-    fn wanted(&self, skills: usize) -> bool;
+    /// When a session has it on offer.
+    fn wanted(&self) -> Wanted {
+        Wanted::Named
+    }
     /// Whether it waits for a person's words.
     fn asks(&self) -> bool {
         false
@@ -69,7 +89,13 @@ pub trait SessionTool: Send + Sync {
 
 /// Every session tool.
 pub fn session_tools() -> Vec<Arc<dyn SessionTool>> {
-    vec![Arc::new(ask_user::AskUser), Arc::new(load_skill::LoadSkill), Arc::new(task::Task)]
+    vec![
+        Arc::new(ask_user::AskUser),
+        Arc::new(call_tool::CallTool),
+        Arc::new(find_tools::FindTools),
+        Arc::new(load_skill::LoadSkill),
+        Arc::new(task::Task),
+    ]
 }
 
 /// The session tool of this name.

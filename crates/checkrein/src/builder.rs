@@ -10,6 +10,7 @@ use checkrein_policy::{Policy, Variables, floor};
 
 use crate::approvals::{self, Listed, Word};
 use crate::catalogue::Catalogue;
+use crate::deferral::Deferral;
 use crate::policies::{PolicyFiles, check_tool_names};
 use crate::setup::{Extensions, Front, Harness, HostModel, RunOptions, open_journal};
 use crate::task::{Task, project_policy};
@@ -106,6 +107,13 @@ impl HarnessBuilder {
     /// Tools that ship, by name, such as `read` and `bash`.
     pub fn shipped<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.extensions.shipped.get_or_insert_default().extend(names.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Which tools are only named to the model until it looks them up. Without it, the host's own where describing all of them
+    /// in every request would be dear.
+    pub fn deferral(mut self, deferral: Deferral) -> Self {
+        self.extensions.deferral = deferral;
         self
     }
 
@@ -237,7 +245,9 @@ impl HarnessBuilder {
 impl Harness {
     /// Whether tools can be registered together and the policy can be meant for them: every mistake before the first session.
     fn check(&self) -> Result<(), HarnessError> {
-        let registry = self.registry(&Task::new(""))?;
+        let task = Task::new("");
+        let registry = self.registry(&task)?;
+        self.offer(&task, &registry)?;
         let folder = self.folder.display().to_string();
         let home = self.person_home.display().to_string();
         let place = Place { root: folder.clone(), cwd: folder, home, ..Place::default() };

@@ -11,6 +11,7 @@ use checkrein_policy::{Models, Policy, Scene, decide, foreign_tools, foresee_unt
 use serde_json::Value;
 
 use crate::HarnessError;
+use crate::deferral::plain;
 use crate::policies::PolicyFiles;
 use crate::setup::load_policy;
 
@@ -66,5 +67,5 @@ pub async fn check_call(
 /// [`HarnessError::Registry`] when one of them can not be registered.
 pub fn shipped_tools() -> Result<Vec<ToolSpec>, HarnessError> {
     let task = crate::task::from_words("list the tools", Path::new("/dev/null"))?;
-    Ok(crate::defaults::registry(&task, None, Models::built_in())?.specs())
+    Ok(plain(crate::defaults::registry(&task, None, Models::built_in())?.specs()))
 }

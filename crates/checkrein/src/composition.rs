@@ -9,9 +9,11 @@ mod rules;
 use std::collections::BTreeSet;
 
 use checkrein_contract::{Layer, PolicySource, Recomposed, SessionOpened, Skill, ToolSpec};
+use checkrein_session::tools::name_deferred;
 use serde_json::Value;
 
 use crate::HarnessError;
+use crate::deferral::follows;
 use crate::setup::policy_of;
 
 /// Something that is not what it was.
@@ -41,6 +43,7 @@ pub enum Counts {
 /// What a session would be made of if it began now.
 pub(crate) struct Now {
     pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) deferred: Vec<String>,
     pub(crate) skills: Vec<Skill>,
     pub(crate) system: String,
     pub(crate) policy: Vec<PolicySource>,
@@ -64,13 +67,18 @@ pub(crate) fn compare(opened: &SessionOpened, now: &Now) -> Result<Comparison, H
     let mut at_once = Recomposed::default();
     let mut accepted = Recomposed::default();
     tools(opened, now, whole, &mut differences);
-    let kept: Vec<ToolSpec> = opened.tools.iter().map(|old| described(old, &now.tools).clone()).collect();
+    let mut kept: Vec<ToolSpec> = opened.tools.iter().map(|old| described(old, &now.tools).clone()).collect();
+    if kept != opened.tools {
+        name_deferred(&mut kept, &opened.skills, &opened.deferred);
+    }
     at_once.tools = (kept != opened.tools).then_some(kept);
     if merged != opened.policy {
         at_once.policy = Some(merged);
     }
     if whole {
+        deferred(opened, now, &mut differences);
         words(opened, now, &mut differences);
+        accepted.deferred = (now.deferred != opened.deferred).then(|| now.deferred.clone());
         accepted.tools = (now.tools != opened.tools).then(|| now.tools.clone());
         accepted.skills = (now.skills != opened.skills).then(|| now.skills.clone());
         accepted.system = (now.system != opened.system).then(|| now.system.clone());
@@ -105,11 +113,14 @@ fn finished(opened: &SessionOpened, mut change: Recomposed) -> Result<Option<Rec
 
 /// The tool in the words of today, where its arguments are the same.
 fn described<'a>(old: &'a ToolSpec, now: &'a [ToolSpec]) -> &'a ToolSpec {
+    if follows(&old.name) {
+        return old;
+    }
     now.iter().find(|new| new.name == old.name && new.parameters == old.parameters).unwrap_or(old)
 }
 
 fn tools(opened: &SessionOpened, now: &Now, whole: bool, differences: &mut Vec<Difference>) {
-    for old in &opened.tools {
+    for old in opened.tools.iter().filter(|old| !follows(&old.name)) {
         let new = now.tools.iter().find(|new| new.name == old.name);
         let (how, counts) = match new {
             None => ("is gone", Counts::Blocks),
@@ -120,10 +131,27 @@ fn tools(opened: &SessionOpened, now: &Now, whole: bool, differences: &mut Vec<D
         let (what, spec) = (format!("tool `{}` {how}", old.name), new.map(spec).unwrap_or_default());
         differences.push(Difference { what, counts, old: self::spec(old), new: spec });
     }
-    let added = now.tools.iter().filter(|new| whole && !opened.tools.iter().any(|old| old.name == new.name));
+    let added = now
+        .tools
+        .iter()
+        .filter(|new| whole && !follows(&new.name) && !opened.tools.iter().any(|old| old.name == new.name));
     for new in added {
         let what = format!("tool `{}` is new", new.name);
         differences.push(Difference { what, counts: Counts::WithYourWord, old: String::new(), new: spec(new) });
+    }
+}
+
+/// Which tools are only named, among those that there were and are.
+fn deferred(opened: &SessionOpened, now: &Now, differences: &mut Vec<Difference>) {
+    let both = |name: &&String| {
+        let has = |tools: &[ToolSpec]| tools.iter().any(|spec| spec.name == **name);
+        has(&opened.tools) && has(&now.tools)
+    };
+    let of = |names: &[String]| names.iter().filter(both).map(|name| format!("{name}\n")).collect::<String>();
+    let (old, new) = (of(&opened.deferred), of(&now.deferred));
+    if old != new {
+        let what = "which tools are only named until they are looked up is another choice".to_owned();
+        differences.push(Difference { what, counts: Counts::WithYourWord, old, new });
     }
 }
 

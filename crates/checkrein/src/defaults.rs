@@ -7,7 +7,7 @@ use checkrein_gate::guards::RepeatedFailures;
 use checkrein_gate::{AnyTool, Guard, Registry};
 use checkrein_policy::{Manifest, Models};
 use checkrein_providers::{Live, Patience, Script, ScriptProvider, WireProvider, wire_kinds};
-use checkrein_session::tools::{registered, session_tools};
+use checkrein_session::tools::{Wanted, registered, session_tools};
 use checkrein_toml::{FileError, Source, nearest};
 use checkrein_tools::CommandTool;
 
@@ -41,11 +41,14 @@ pub(crate) fn registry(task: &Task, shipped: Option<&[String]>, models: &Models)
         known.push((manifest.name.clone(), command_tool(manifest, folder, models)));
     }
     let mut always = Vec::new();
-    for tool in session_tools().into_iter().filter(|tool| tool.wanted(task.skills.len())) {
-        let (name, listed) = (tool.name().to_owned(), tool.wanted(0));
-        let entry = registered(tool);
-        // What a menu of skills needs is there whenever the menu is; the rest is on the list like any tool.
-        if listed { known.push((name, entry)) } else { always.push(entry) }
+    for tool in session_tools() {
+        match tool.wanted() {
+            Wanted::Named => known.push((tool.name().to_owned(), registered(tool))),
+            // What a menu of skills needs is there whenever the menu is.
+            Wanted::WithSkills if task.skills.is_empty() => {}
+            // Whether these are on offer is known once all others are there.
+            Wanted::WithSkills | Wanted::WithUndescribed | Wanted::WithDeferred => always.push(registered(tool)),
+        }
     }
     let of_host = |name: &String| NamedTool { name: name.clone(), file: "shipped".to_owned(), line: 1 };
     let of_host = |names: &[String]| names.iter().map(of_host).collect();

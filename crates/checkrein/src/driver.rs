@@ -154,6 +154,7 @@ pub(crate) fn check_round(round: u32, checks: &[Check], checker: &str) -> CheckR
         args: serde_json::to_value(check).unwrap_or_default(),
         raw: false,
         parallel: false,
+        through: None,
     });
     CheckRound { round, calls: calls.collect() }
 }

@@ -128,6 +128,7 @@ impl Watch<'_> {
             prompt: String::new(),
             system: String::new(),
             tools: Vec::new(),
+            deferred: Vec::new(),
             skills: Vec::new(),
             model: format!("hook:{name}"),
             cassette: None,

@@ -35,6 +35,8 @@ pub struct Projection {
     pub instructions: u64,
     /// Its tools.
     pub tools: u64,
+    /// How many tools it only names.
+    pub deferred: usize,
     /// Longest reply, tokens.
     pub reply_ceiling: u32,
     /// The limits.
@@ -119,6 +121,7 @@ impl Harness {
             first_request: plan.estimate,
             instructions: estimate_text(&opened.system),
             tools: plan.request.tools.iter().map(estimate_spec).sum(),
+            deferred: opened.deferred.len(),
             reply_ceiling: opened.max_output,
             no_room,
             low,

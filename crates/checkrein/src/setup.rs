@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalogue::Catalogue;
 use crate::defaults;
+use crate::deferral::Deferral;
 use crate::driver::Session;
 use crate::home::{FolderSpill, StateFolder};
 use crate::keys::{KeyCommands, set_keys};
@@ -78,6 +79,8 @@ pub struct Extensions {
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Which of the tools that ship a session has whose task names none; `None`: all of them.
     pub shipped: Option<Vec<String>>,
+    /// Which tools are only named to the model until it looks them up, in a session whose task says nothing of it.
+    pub deferral: Deferral,
     /// Hooks, in the order they run.
     pub hooks: Vec<Arc<dyn Hook>>,
     /// Guards, beside those that ship.
@@ -404,7 +407,7 @@ fn system(task: &Task) -> String {
         text.push_str(&names.join(", "));
         text.push('.');
     }
-    let menu = checkrein_context::menu(&task.skills);
+    let menu = checkrein_context::menu(&task.skills).text;
     if menu.is_empty() { text } else { format!("{text}\n\n{menu}") }
 }
 

@@ -10,6 +10,8 @@ use checkrein_contract::{Budget, Check, Identity, OnAsk, PolicySource, Price, Sk
 use checkrein_policy::Manifest;
 use serde_json::Value;
 
+use crate::deferral::Deferral;
+
 pub(crate) use load::{TASK_FILE, by_window, project_policy, read, unreadable};
 pub use load::{find_folder, from_folder, from_words};
 
@@ -28,6 +30,8 @@ pub struct Task {
     pub policy: Vec<PolicySource>,
     /// The tools to register; `None` means all that ship and all in `tools/`.
     pub tools: Option<Vec<NamedTool>>,
+    /// Which of them are only named to the model until it looks them up; `None`: as the host has it.
+    pub deferral: Option<Deferral>,
     /// Command tools of the folder.
     pub manifests: Vec<Manifest>,
     /// Command models of the folder (`commands/*.toml`), by file.

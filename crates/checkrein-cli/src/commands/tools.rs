@@ -2,32 +2,47 @@
 
 use std::io::Write as _;
 
-use checkrein::HarnessError;
 use checkrein::contract::{ToolSpec, estimate_spec};
+use checkrein::{HarnessError, Offer, task};
 use serde_json::{Value, json};
 
-use crate::arguments::{Listing, Tools};
+use super::usage;
+use crate::arguments::{Tools, ToolsList};
 use crate::context::Context;
+use crate::view::printable;
 
 pub(super) fn run(arguments: &Tools, context: &Context) -> Result<u8, HarnessError> {
-    let specs = checkrein::shipped_tools()?;
     match arguments {
-        Tools::List(Listing { json: true }) => {
-            let mut out = context.out();
-            for spec in specs {
-                let tokens = estimate_spec(&spec);
-                let line = json!({ "name": spec.name, "description": spec.description, "parameters": spec.parameters, "tokens": tokens });
-                _ = writeln!(out, "{line}");
-            }
+        Tools::List(list) => listed(list, context),
+        Tools::Catalog => {
+            _ = write!(context.out(), "{}", page(&checkrein::shipped_tools()?));
+            Ok(0)
         }
-        Tools::List(_) => {
-            let mut out = context.out();
-            for spec in specs {
-                let first = spec.description.split(". ").next().unwrap_or_default().trim_end_matches('.');
-                _ = writeln!(out, "{:<12} {first}", spec.name);
-            }
+    }
+}
+
+fn listed(list: &ToolsList, context: &Context) -> Result<u8, HarnessError> {
+    let offer = match &list.task {
+        None => Offer { tools: checkrein::shipped_tools()?, deferred: Vec::new() },
+        Some(typed) => match task::find_folder(typed)? {
+            Some(folder) => context.harness()?.tools(&task::from_folder(&folder)?)?,
+            None => return Err(usage(format!("{typed} is no task folder"))),
+        },
+    };
+    let mut out = context.out();
+    let widest = offer.tools.iter().map(|spec| spec.name.len()).max().unwrap_or(0).max(12);
+    for spec in offer.tools {
+        let deferred = offer.deferred.contains(&spec.name);
+        if list.json {
+            let tokens = estimate_spec(&spec);
+            let line = json!({ "name": spec.name, "description": spec.description, "parameters": spec.parameters, "tokens": tokens, "deferred": deferred });
+            _ = writeln!(out, "{line}");
+        } else {
+            let first = spec.description.lines().next().unwrap_or_default();
+            let first = first.split(". ").next().unwrap_or_default().trim_end_matches('.');
+            let note = if deferred { "(only named) " } else { "" };
+            _ = writeln!(out, "{:<widest$} {}", spec.name, printable(&format!("{note}{first}")));
         }
-        Tools::Catalog => _ = write!(context.out(), "{}", page(&specs)),
     }
     Ok(0)
 }
@@ -61,8 +76,18 @@ fn page(specs: &[ToolSpec]) -> String {
     page
 }
 
-/// What the registry does not know: how tools of a task are treated when a process is lost.
+/// What the registry does not know: how very many tools are told of, and how tools of a task are treated when a process is
+/// lost.
 const OF_YOUR_OWN: &str = "
+## Very many tools
+
+What all tools cost in every request is bounded. Where those of a task and of the host, with those that ship, cost more than 8,000
+tokens, or where `deferred` in `task.toml` says so ([formats.md](formats.md)), they are only named to the model, all in the
+description of one tool: two hundred of them in less than 2,000 tokens. Two more tools are on offer then. `find_tools {query |
+names}` describes what fits, tools and skills alike, at most five for a query, and `call_tool {tool, args}` calls it. Such a call is
+judged, asked about, run and recorded as the call of the tool it names. Nothing that is looked up changes what was sent before, so
+a provider's cache of the beginning stays good.
+
 ## Tools of your own, after a crash
 
 A program becomes a tool by a file `tools/NAME.toml` in the task folder ([formats.md](formats.md)). Its `kind` says what may

@@ -24,6 +24,12 @@ pub(crate) fn projection(out: &mut dyn Write, projection: &Projection) {
     };
     let mut rows =
         vec![("first", first), ("replies", format!("at most {} tokens each", grouped(u64::from(*reply_ceiling))))];
+    if projection.deferred > 0 {
+        rows.push((
+            "deferred",
+            format!("{} tools, which are only named until they are looked up", projection.deferred),
+        ));
+    }
     if let Some(window) = projection.window {
         rows.push(("window", format!("{} tokens", grouped(window))));
     }

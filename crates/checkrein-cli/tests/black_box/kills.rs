@@ -89,6 +89,20 @@ text = "I saw it"
 text = "done"
 "#;
 
+/// Work by tools that requests only name.
+const LOOKED_UP: &str = r#"
+version = 1
+[[step]]
+calls = [{ tool = "find_tools", args = { names = ["bash", "note"] } }]
+[[step]]
+when = { tool_result = "find_tools", contains = "Notes a word." }
+calls = [{ tool = "call_tool", args = { tool = "bash", args = { command = "sh append.sh one" } } }]
+[[step]]
+calls = [{ tool = "call_tool", args = { tool = "note", args = { word = "two" } } }]
+[[step]]
+text = "done"
+"#;
+
 fn tracer_is_here() -> bool {
     let here = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
     if !here {
@@ -112,12 +126,14 @@ impl Bench {
 
     /// Other work: a script, and the words that stand in the ledger when it is done, sorted.
     pub(crate) fn with(script: &str, words: &[&str]) -> Self {
+        Self::with_more(script, words, "")
+    }
+
+    /// The same, with more in its task.toml.
+    fn with_more(script: &str, words: &[&str], more: &str) -> Self {
         let desk = Desk::new();
-        desk.task(
-            script,
-            POLICY,
-            "workspace = \"copy\"\ntools = [\"bash\", \"read\", \"write\", \"note\", \"task\"]\n",
-        );
+        let head = "workspace = \"copy\"\ntools = [\"bash\", \"read\", \"write\", \"note\", \"task\"]\n";
+        desk.task(script, POLICY, &[head, more].concat());
         desk.write("task/append.sh", "echo \"$1\" >> ledger.txt\n");
         // It can use a key: what it did under one it does not do again.
         // Effect and key are one write, so that a kill can not come between them.
@@ -283,6 +299,19 @@ fn killed_at_any_flush_of_sub_sessions() {
     let bench = || Bench::with(PARTS, &["one", "two"]);
     let met = until_none_is_met(bench, |n| format!("fdatasync:signal=KILL:when={n}"), |_, _, _| {});
     assert!(met.faults >= 12, "four sessions flush more often than {met:?}");
+    assert!(met.asked >= 1, "one program may not be repeated by itself: {met:?}");
+}
+
+/// Shows R39, R167, R169: killed at any flush of a session whose tools are looked up, and called through another one: each is
+/// done once, and what was looked up is looked up.
+#[test]
+fn killed_at_any_flush_of_deferred_calls() {
+    if !tracer_is_here() {
+        return;
+    }
+    let bench = || Bench::with_more(LOOKED_UP, &["one", "two"], "deferred = [\"bash\", \"note\"]\n");
+    let met = until_none_is_met(bench, |n| format!("fdatasync:signal=KILL:when={n}"), |_, _, _| {});
+    assert!(met.faults >= 6, "a run of four turns flushes more often than {met:?}");
     assert!(met.asked >= 1, "one program may not be repeated by itself: {met:?}");
 }
 

@@ -12,6 +12,7 @@ mod cassettes;
 mod codex;
 mod context;
 mod control;
+mod deferred;
 mod delegate;
 mod doctor;
 mod examples;

@@ -18,5 +18,5 @@ pub fn parse(id: CallId, call: &RawCall) -> ProposedCall {
             Err(_) => (Value::String(redact_text(&call.arguments).into_owned()), true),
         }
     };
-    ProposedCall { id, tool: redact_text(&call.tool).into_owned(), args, raw, parallel: false }
+    ProposedCall { id, tool: redact_text(&call.tool).into_owned(), args, raw, parallel: false, through: None }
 }

@@ -137,6 +137,7 @@ fn opening(world: &World) -> Vec<(Actor, Body)> {
             description: "Refund an order.".to_owned(),
             parameters: json!({"type": "object", "properties": {"amount": {"type": "number", "minimum": 0.01}}}),
         }],
+        deferred: Vec::new(),
         skills: vec![Skill {
             name: "refunds".to_owned(),
             description: "How refunds work.".to_owned(),
@@ -234,8 +235,14 @@ fn asking(world: &World) -> Vec<(Actor, Body)> {
         requested_at: world.at,
         expires_at: world.at + 86_400_000,
     };
-    let proposed =
-        ProposedCall { id: call.clone(), tool: request.tool.clone(), args: refund(10.5), raw: false, parallel: false };
+    let proposed = ProposedCall {
+        id: call.clone(),
+        tool: request.tool.clone(),
+        args: refund(10.5),
+        raw: false,
+        parallel: false,
+        through: None,
+    };
     let proposal = Body::Proposal {
         turn: 1,
         kind: ProposalKind::Calls,
@@ -319,6 +326,7 @@ fn ending(world: &World) -> Vec<(Actor, Body)> {
         args: json!({"file": format!("{}/a.txt", world.root)}),
         raw: false,
         parallel: false,
+        through: None,
     };
     let stop = Stop { status: Status::Completed, code: Code::Done, reason: "answered".to_owned(), limit: None };
     let sam = Actor::Person("sam".to_owned());

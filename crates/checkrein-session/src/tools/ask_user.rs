@@ -31,10 +31,6 @@ impl SessionTool for AskUser {
         input_schema::<Input>()
     }
 
-    fn wanted(&self, _skills: usize) -> bool {
-        true
-    }
-
     fn asks(&self) -> bool {
         true
     }

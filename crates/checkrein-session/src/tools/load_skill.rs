@@ -1,15 +1,20 @@
 //! `load_skill`: shows a skill's instructions and puts its tools on offer. It changes the menu and no permission.
 
-use checkrein_contract::{CallId, Code, SessionChange};
+use checkrein_contract::{CallId, Code, SessionChange, Skill, nearest_first};
 use checkrein_gate::input_schema;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{SessionReply, SessionTool};
+use super::{SessionReply, SessionTool, Wanted};
 use crate::State;
 
 pub(super) const NAME: &str = "load_skill";
+
+/// A longer menu is not told again to whoever mistyped a name.
+const TOLD: usize = 24;
+/// So many names are offered instead, the nearest.
+const NEAREST: usize = 5;
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
@@ -32,8 +37,8 @@ impl SessionTool for LoadSkill {
         input_schema::<Input>()
     }
 
-    fn wanted(&self, skills: usize) -> bool {
-        skills > 0
+    fn wanted(&self) -> Wanted {
+        Wanted::WithSkills
     }
 
     fn answer(&self, _call: &CallId, args: &Value, state: &State) -> SessionReply {
@@ -42,18 +47,33 @@ impl SessionTool for LoadSkill {
         };
         let skills = &state.opened().skills;
         let Some(skill) = skills.iter().find(|skill| skill.name == input.name) else {
-            let menu: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
-            let message = format!("there is no skill `{}`; on the menu: {}", input.name, menu.join(", "));
-            return SessionReply::Failed { code: Code::InvalidArgs, message };
+            return SessionReply::Failed { code: Code::InvalidArgs, message: unknown(&input.name, skills) };
         };
         let tools = if skill.tools.is_empty() {
             "It brings no tools of its own.".to_owned()
         } else {
-            format!("On offer from now on: {}.", skill.tools.join(", "))
+            let through = if skill.tools.iter().any(|tool| state.defers(tool)) {
+                " What is not described to you, `find_tools` describes, and `call_tool` calls."
+            } else {
+                ""
+            };
+            format!("On offer from now on: {}.{through}", skill.tools.join(", "))
         };
         SessionReply::Result {
             text: format!("# Skill {}\n\n{}\n\n{tools}", skill.name, skill.body),
             change: Some(SessionChange::SkillLoaded { skill: skill.name.clone() }),
         }
     }
+}
+
+fn unknown(name: &str, skills: &[Skill]) -> String {
+    let names = || skills.iter().map(|skill| skill.name.as_str());
+    if skills.len() <= TOLD {
+        let menu: Vec<&str> = names().collect();
+        return format!("there is no skill `{name}`; on the menu: {}", menu.join(", "));
+    }
+    let near = nearest_first(name, names(), NEAREST);
+    let near = if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) };
+    let name: String = name.chars().take(64).collect();
+    format!("there is no skill `{name}`{near}; `find_tools` finds others by what they are for")
 }

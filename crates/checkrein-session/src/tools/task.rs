@@ -92,10 +92,6 @@ impl SessionTool for Task {
         input_schema::<Delegation>()
     }
 
-    fn wanted(&self, _skills: usize) -> bool {
-        true
-    }
-
     fn delegates(&self) -> bool {
         true
     }

@@ -1,6 +1,7 @@
 //! The fold from outside: which events follow from which, and where each of them leads. No driver, no model, no clock.
 
 mod compaction;
+mod deferred;
 mod instructions;
 mod kept;
 mod lanes;
@@ -13,7 +14,7 @@ use checkrein_contract::{
     Message, ProposalKind, SessionChange, Settlement, Skill, Status, Stop, StopOn, Usage,
 };
 use checkrein_gate::Registry;
-use checkrein_session::tools::{Access, SessionReply, registered, session_tool};
+use checkrein_session::tools::{Access, SessionReply, Wanted, registered, session_tool};
 use checkrein_session::{Next, State, recover};
 use checkrein_testkit::World;
 use serde_json::json;
@@ -304,7 +305,7 @@ fn a_skill_reveals_its_tools() {
     let state = Log::of(bodies.clone()).state();
     assert_eq!(["read", "parcel", "label"].map(|tool| state.offers(tool)), [true, false, false]);
     let load = session_tool("load_skill").expect("there is one");
-    assert!(load.wanted(1) && !load.wanted(0));
+    assert_eq!(load.wanted(), Wanted::WithSkills);
     let answer = |name: &str| load.answer(&CallId::new("c1-1"), &json!({ "name": name }), &state);
     let SessionReply::Result { text, change } = answer("return") else { panic!("it is on the menu") };
     assert_eq!(text, "# Skill return\n\nDo it so.\n\nOn offer from now on: label.");

@@ -55,6 +55,7 @@ pub(crate) fn opened() -> SessionOpened {
         prompt: "Do it.".to_owned(),
         system: String::new(),
         tools: Vec::new(),
+        deferred: Vec::new(),
         skills: Vec::new(),
         model: "script:x".to_owned(),
         cassette: None,
@@ -103,7 +104,14 @@ pub(crate) fn request(turn: u32, attempt: u32) -> Body {
 }
 
 pub(crate) fn call(id: &str, tool: &str) -> ProposedCall {
-    ProposedCall { id: CallId::new(id), tool: tool.to_owned(), args: json!({}), raw: false, parallel: false }
+    ProposedCall {
+        id: CallId::new(id),
+        tool: tool.to_owned(),
+        args: json!({}),
+        raw: false,
+        parallel: false,
+        through: None,
+    }
 }
 
 /// A reply of this kind; what is malformed holds half a sentence.

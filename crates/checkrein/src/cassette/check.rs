@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use checkrein_contract::SessionOpened;
 use checkrein_gate::DETECTORS;
 use checkrein_providers::{Cassette, Header, PARSER};
-use serde_json::json;
 
 use super::origin::{digests, task_in};
 use super::scrub_of;
@@ -154,7 +153,7 @@ impl Report {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         let now = task_in(&header.task, folder, &harness.folder).and_then(|task| {
             let opened = begun(harness, &task, &header.model)?;
-            Ok((digests(&task, &opened.system, &json!(opened.tools))?, opened))
+            Ok((digests(&task, &opened)?, opened))
         });
         let opened = match now {
             Ok((now, opened)) => {

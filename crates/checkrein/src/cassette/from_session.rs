@@ -4,11 +4,10 @@
 use std::path::Path;
 
 use checkrein_contract::{
-    Body, Code, Event, ModelReply, ModelRequest, ProviderError, ProviderFault, RawCall, SessionChange, SessionId,
-    StopReason,
+    Body, Code, Event, ModelReply, ModelRequest, ProviderError, ProviderFault, SessionChange, SessionId, StopReason,
 };
 use checkrein_providers::{AnsweredBy, Came, CassetteWriter};
-use checkrein_session::State;
+use checkrein_session::{State, raw_call};
 use serde_json::Value;
 
 use super::{Origin, scrub_of};
@@ -77,27 +76,18 @@ fn came(body: &Body) -> Option<Came> {
             retry_after_ms: None,
             provider: Value::Null,
         })),
-        Body::Proposal { text, calls, usage, provider, defect, .. } => {
-            let raw = |args: &Value, raw: bool| match args {
-                Value::String(text) if raw => text.clone(),
-                args => args.to_string(),
-            };
-            Some(Ok(ModelReply {
-                text: text.clone(),
-                calls: calls
-                    .iter()
-                    .map(|call| RawCall { tool: call.tool.clone(), arguments: raw(&call.args, call.raw) })
-                    .collect(),
-                stop: match defect {
-                    Some(Code::ReplyTruncated) => StopReason::Length,
-                    _ if calls.is_empty() => StopReason::End,
-                    _ => StopReason::Calls,
-                },
-                usage: Some(*usage).filter(|usage| !usage.estimated),
-                virtual_ms: 0,
-                provider: CassetteWriter::without_position(provider),
-            }))
-        }
+        Body::Proposal { text, calls, usage, provider, defect, .. } => Some(Ok(ModelReply {
+            text: text.clone(),
+            calls: calls.iter().map(raw_call).collect(),
+            stop: match defect {
+                Some(Code::ReplyTruncated) => StopReason::Length,
+                _ if calls.is_empty() => StopReason::End,
+                _ => StopReason::Calls,
+            },
+            usage: Some(*usage).filter(|usage| !usage.estimated),
+            virtual_ms: 0,
+            provider: CassetteWriter::without_position(provider),
+        })),
         Body::Compacted(event) => Some(Ok(ModelReply {
             text: event.summary.clone().unwrap_or_default(),
             calls: Vec::new(),

@@ -35,7 +35,7 @@ impl Origin<'_> {
                 Some(folder) => TaskRef::Folder(relative(folder, file.parent().unwrap_or(Path::new(".")))?),
                 None => TaskRef::Words(opened.prompt.clone()),
             },
-            digests: digests(self.task, &opened.system, &json!(opened.tools))?,
+            digests: digests(self.task, opened)?,
             detectors: DETECTORS.to_owned(),
             parser: PARSER,
             rekeyed: Vec::new(),
@@ -44,17 +44,21 @@ impl Origin<'_> {
 }
 
 /// Digests of what a session of this task is made of.
-pub(crate) fn digests(task: &Task, system: &str, tools: &serde_json::Value) -> Result<Digests, HarnessError> {
+pub(crate) fn digests(task: &Task, opened: &SessionOpened) -> Result<Digests, HarnessError> {
     let config = match &task.folder {
         Some(folder) => read(&folder.join(TASK_FILE))?,
         None => task.prompt.clone(),
     };
+    let tools = match opened.deferred.as_slice() {
+        [] => json!(opened.tools),
+        deferred => json!([opened.tools, deferred]),
+    };
     let policy: Vec<_> = task.policy.iter().map(|source| json!([source.layer, source.text])).collect();
     Ok(Digests {
         config: Digest::of(config.as_bytes()),
-        tools: digest_json(tools),
+        tools: digest_json(&tools),
         policy: digest_json(&json!(policy)),
-        system: Digest::of(system.as_bytes()),
+        system: Digest::of(opened.system.as_bytes()),
     })
 }
 

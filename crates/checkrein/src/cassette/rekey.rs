@@ -27,7 +27,7 @@ pub fn re_keyed(harness: &Harness, file: &Path) -> Result<(Cassette, Vec<String>
     let session = harness.machine().session_id();
     let Prepared { opened, context, redactor, .. } =
         harness.prepare(&task, &RunOptions::default(), &session, header.model.clone())?;
-    let now = digests(&task, &opened.system, &json!(opened.tools))?;
+    let now = digests(&task, &opened)?;
     let then = &header.digests;
     for (what, then, now) in [("task.toml", &then.config, &now.config), ("the instructions", &then.system, &now.system)]
     {

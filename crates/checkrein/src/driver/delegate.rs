@@ -12,7 +12,7 @@ use checkrein_gate::{Recorder, Registry};
 use checkrein_journal::{EventStore, Head, JournalError};
 use checkrein_policy::Policy;
 use checkrein_session::State;
-use checkrein_session::tools::{Access, Delegation, session_tools};
+use checkrein_session::tools::{Access, Delegation, name_deferred, session_tools};
 use serde_json::Value;
 
 use super::Session;
@@ -20,6 +20,7 @@ use super::narrowing::narrowing;
 use crate::HarnessError;
 use crate::composition::inherited;
 use crate::defaults::INSTRUCTIONS;
+use crate::deferral::follows;
 use crate::log::SessionLog;
 use crate::machine::Held;
 use crate::observer::Unobserved;
@@ -79,7 +80,7 @@ impl Session {
         let mut policy = without_remembered(&parent.policy);
         policy.extend(narrowing(delegation));
         let loaded = load_policy(&policy, &parent.place, &parent.identity, &variables)?;
-        let tools = self.tools_of(delegation);
+        let (tools, deferred) = self.tools_of(delegation);
         let opened = SessionOpened {
             session: session.clone(),
             parent: Some(Parent {
@@ -99,6 +100,7 @@ impl Session {
             verify: Vec::new(),
             variables,
             tools,
+            deferred,
             ..parent.clone()
         };
         let taken = self.machine.take(&self.home, &session)?;
@@ -164,16 +166,24 @@ impl Session {
     }
 
     /// What is on offer here, without what only this session can do, and, where nothing may be changed, what is of use
-    /// there.
-    fn tools_of(&self, delegation: &Delegation) -> Vec<ToolSpec> {
-        let own = session_tools();
-        let offered = self.log.state.opened().tools.iter().filter(|tool| self.log.state.offers(&tool.name));
+    /// there; and what of it is only named.
+    fn tools_of(&self, delegation: &Delegation) -> (Vec<ToolSpec>, Vec<String>) {
+        let (state, own) = (&self.log.state, session_tools());
         let looks = |name: &str| self.gate.registry.get(name).is_some_and(|tool| tool.looks());
-        offered
-            .filter(|tool| !own.iter().any(|session| session.name() == tool.name))
-            .filter(|tool| delegation.may == Access::Work || looks(&tool.name))
-            .cloned()
-            .collect()
+        let given = |tool: &&ToolSpec| {
+            !own.iter().any(|session| session.name() == tool.name)
+                && state.offers(&tool.name)
+                && (delegation.may == Access::Work || looks(&tool.name))
+        };
+        let mut tools: Vec<ToolSpec> = state.opened().tools.iter().filter(given).cloned().collect();
+        let deferred: Vec<String> =
+            tools.iter().map(|tool| tool.name.clone()).filter(|name| state.defers(name)).collect();
+        if !deferred.is_empty() {
+            tools.extend(state.opened().tools.iter().filter(|tool| follows(&tool.name)).cloned());
+            tools.sort_by(|one, other| one.name.cmp(&other.name));
+            name_deferred(&mut tools, &[], &deferred);
+        }
+        (tools, deferred)
     }
 }
 

@@ -33,7 +33,7 @@ impl Session {
                 None if !by_harness && (left == 0 || !in_time) => {
                     Err(refusal(call, Code::BudgetSpent, "the budget of this session is spent"))
                 }
-                None => self.gate.judge(call, &snapshot.scene()).await,
+                None => self.gate.judge(call, &snapshot.scene()).await.map_err(|refused| self.looked_up(refused)),
             };
             left = left.saturating_sub(1);
             self.record_decision(&outcome)?;
@@ -43,6 +43,15 @@ impl Session {
             return Ok(());
         }
         self.carry_out(outcomes, &snapshot).await
+    }
+
+    /// Whoever guessed the arguments of what was only named is told where they are described.
+    fn looked_up(&self, mut refused: Refused) -> Refused {
+        if refused.decision.code == Code::InvalidArgs && self.log.state.defers(&refused.tool) {
+            let names = format!("; `find_tools` with the name `{}` shows what it takes", refused.tool);
+            refused.decision.reason.push_str(&names);
+        }
+        refused
     }
 
     fn record_decision(&mut self, outcome: &Outcome) -> Result<(), HarnessError> {

@@ -60,6 +60,7 @@ impl Session {
             args: json!({}),
             raw: false,
             parallel: false,
+            through: None,
         };
         let snapshot = Snapshot::of(&self.log.state, std::slice::from_ref(&call), true);
         let refused = |refused: checkrein_gate::Refused| refused.decision.reason;

@@ -123,7 +123,7 @@ impl Session {
         if let Some(upto) = plan.summarises {
             return self.summarised(upto, plan, reply, usage);
         }
-        let calls = group_calls(turn, reply, &self.gate.registry);
+        let calls = group_calls(turn, reply, &self.gate.registry, &self.log.state);
         self.log.record(Actor::Model, proposal(turn, reply, calls, usage, &self.gate.redactor))?;
         Ok(())
     }

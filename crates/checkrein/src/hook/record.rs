@@ -97,8 +97,14 @@ impl Session {
         let turn = u32::try_from((head.seq - 1) / EVENTS + 1).unwrap_or(u32::MAX);
         let call = CallId::new(format!("c{turn}-1"));
         let tool = asked.tool.clone();
-        let proposed =
-            ProposedCall { id: call.clone(), tool: tool.clone(), args: args.clone(), raw: false, parallel: false };
+        let proposed = ProposedCall {
+            id: call.clone(),
+            tool: tool.clone(),
+            args: args.clone(),
+            raw: false,
+            parallel: false,
+            through: None,
+        };
         let proposal = Body::Proposal {
             turn,
             kind: ProposalKind::Calls,

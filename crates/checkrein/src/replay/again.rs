@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use checkrein_contract::{
     Answer, ApprovalRequest, Body, CallId, CheckRound, Code, Compacted, ContextPolicy, Decision, Digest, Event,
-    Finished, FinishedAs, ModelReply, OnAsk, ProposedCall, RawCall, SessionOpened, Status, Stop, StopReason, Verdict,
+    Finished, FinishedAs, ModelReply, OnAsk, ProposedCall, SessionOpened, Status, Stop, StopReason, Verdict,
 };
-use checkrein_gate::{Redactor, Refused, error_text, parse, redact_text};
+use checkrein_gate::{Redactor, Refused, error_text, redact_text};
 use checkrein_policy::Policy;
 use checkrein_session::tools::{SessionReply, session_tool};
-use checkrein_session::{Came, Next, State, proposal};
+use checkrein_session::{Came, Next, State, proposal, raw_call};
 use serde_json::Value;
 
 use super::{Broken, checked};
@@ -258,17 +258,10 @@ impl Again {
 /// The reply behind a proposal, parsed again. Whether calls may overlap is the word of their tools.
 fn parsed(state: &State, found: &Body) -> Body {
     let Body::Proposal { turn, text, calls, usage, provider, defect, .. } = found else { return found.clone() };
-    let raw = |call: &ProposedCall| RawCall {
-        tool: call.tool.clone(),
-        arguments: match &call.args {
-            Value::String(text) if call.raw => text.clone(),
-            args => args.to_string(),
-        },
-    };
     let turn = if state.opened().is_watched() { *turn } else { state.turn() };
     let reply = ModelReply {
         text: text.clone(),
-        calls: calls.iter().map(raw).collect(),
+        calls: calls.iter().map(raw_call).collect(),
         stop: if defect.is_some() { StopReason::Length } else { StopReason::End },
         usage: Some(*usage),
         virtual_ms: 0,
@@ -276,7 +269,7 @@ fn parsed(state: &State, found: &Body) -> Body {
     };
     let again = reply.calls.iter().zip(calls).enumerate().map(|(index, (raw, call))| ProposedCall {
         parallel: call.parallel,
-        ..parse(CallId::new(format!("c{turn}-{}", index + 1)), raw)
+        ..state.understood(CallId::new(format!("c{turn}-{}", index + 1)), raw)
     });
     let again = again.collect();
     // What only the host knew for a secret is out of the journal already.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use checkrein_contract::{CassetteMode, CassetteUse, Provider, SessionOpened};
 use checkrein_gate::{Redactor, Registry};
 use checkrein_providers::{Cassette, CassettePlayer, CassetteWriter, KindOf, Live, Recorder, Verifier};
+use checkrein_session::tools::behind;
+use serde_json::Value;
 
 use super::{Harness, RunOptions, shown};
 use crate::cassette::{Origin, load, scrub_of};
@@ -257,7 +259,11 @@ struct Recording<'a> {
 /// What kind of calls these tools make.
 pub(crate) fn kinds_of(registry: &Registry) -> KindOf {
     let registry = registry.scoped(|_| true);
-    Arc::new(move |tool, args| registry.get(tool).map(|tool| tool.kind(args)))
+    let kind = move |tool: &str, args: &Value| registry.get(tool).map(|tool| tool.kind(args));
+    Arc::new(move |tool, args| match behind(tool, args) {
+        Some((tool, args)) => kind(&tool, &args),
+        None => kind(tool, args),
+    })
 }
 
 /// A script or cassette that a person named is looked for where they stand, now and on resume.

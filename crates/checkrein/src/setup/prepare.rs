@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Harness, RunOptions, load_policy, money_can_be_held, shown, system};
 use crate::HarnessError;
+use crate::deferral::Offer;
 use crate::policies::check_tool_names;
 use crate::task::{Task, by_window, read};
 
@@ -46,8 +47,9 @@ impl Harness {
         let known = self.models.of(&model);
         let max_output = known.max_output.unwrap_or(MAX_OUTPUT_TOKENS).min(MAX_OUTPUT_TOKENS);
         let price = self.models.priced(&model, task.price.as_ref());
-        let (system, tools) = (system(task), registry.specs());
-        let frame = estimate_text(&system) + tools.iter().map(estimate_spec).sum::<u64>();
+        let (system, Offer { tools, deferred }) = (system(task), self.offer(task, &registry)?);
+        let declared = tools.iter().filter(|spec| !deferred.contains(&spec.name));
+        let frame = estimate_text(&system) + declared.map(estimate_spec).sum::<u64>();
         let numbers = numbers(task, &model, known.window, frame + u64::from(max_output))?;
         let context = checkrein_context::policy(&task.context.0, &numbers)
             .map_err(|error| HarnessError::Task(error.to_string()))?;
@@ -63,6 +65,7 @@ impl Harness {
             prompt: redactor.text(&task.prompt).into_owned(),
             system,
             tools,
+            deferred,
             skills: task.skills.clone(),
             model,
             cassette: None,

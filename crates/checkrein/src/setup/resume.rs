@@ -12,6 +12,7 @@ use checkrein_session::State;
 use super::{Front, Harness, Parts, context_of, money_can_be_held, policy_of, session_of, system};
 use crate::HarnessError;
 use crate::composition::{Comparison, Counts, Difference, Now, compare};
+use crate::deferral::Offer;
 use crate::driver::{Session, delegate};
 use crate::log::SessionLog;
 use crate::observer::OnePerson;
@@ -120,8 +121,10 @@ impl Harness {
     }
 
     fn compared(&self, opened: &SessionOpened, task: &Task, registry: &Registry) -> Result<Comparison, HarnessError> {
+        let Offer { tools, deferred } = self.offer(task, registry)?;
         let now = Now {
-            tools: registry.specs(),
+            tools,
+            deferred,
             skills: task.skills.clone(),
             system: system(task),
             policy: self.policies.with_task(&self.own_policy(opened, task), 0),

@@ -17,6 +17,8 @@ pub(super) struct TaskFile {
     pub(super) model: Option<Spanned<String>>,
     pub(super) policy: Option<Spanned<String>>,
     pub(super) tools: Option<Vec<Spanned<String>>>,
+    /// `true`, `false`, or names.
+    pub(super) deferred: Option<Spanned<Value>>,
     #[serde(default)]
     pub(super) skills: Vec<Spanned<String>>,
     #[serde(default)]

@@ -15,6 +15,7 @@ use super::file::TaskFile;
 use super::{NamedTool, Task, WorkspaceMode};
 use crate::HarnessError;
 use crate::catalogue::sound;
+use crate::deferral::Deferral;
 
 /// Variables that decide which programs run, or run something by themselves: what a rule says of a program would be said
 /// of another one.
@@ -95,6 +96,7 @@ impl Task {
             model: None,
             policy: Vec::new(),
             tools: None,
+            deferral: None,
             manifests: Vec::new(),
             commands: Vec::new(),
             skills: Vec::new(),
@@ -188,6 +190,7 @@ pub fn from_folder(folder: &Path) -> Result<Task, HarnessError> {
         model: loader.model(file.script.as_ref(), file.model.as_ref())?,
         policy: loader.policy(file.policy.as_ref())?,
         tools: file.tools.map(|tools| tools.into_iter().map(|tool| named(source, &tool)).collect()),
+        deferral: file.deferred.as_ref().map(|deferred| deferral(source, deferred)).transpose()?,
         manifests,
         commands: crate::policy_folder::texts(&folder.join("commands"))?,
         skills,
@@ -250,6 +253,24 @@ fn plain(written: &str) -> PathBuf {
 fn named(source: Source<'_>, tool: &Spanned<String>) -> NamedTool {
     let line = source.line(tool.span().start);
     NamedTool { name: tool.get_ref().clone(), file: source.file.to_owned(), line }
+}
+
+fn deferral(source: Source<'_>, written: &Spanned<Value>) -> Result<Deferral, FileError> {
+    let at = written.span().start;
+    let wrong = || source.error(at, "`deferred` is `true`, `false`, or a list of names of tools");
+    let (file, line) = (source.file.to_owned(), source.line(at));
+    match written.get_ref() {
+        Value::Bool(true) => Ok(Deferral::Own),
+        Value::Bool(false) => Ok(Deferral::Never),
+        Value::Array(names) => {
+            let named = |name: &Value| {
+                let name = name.as_str().ok_or_else(wrong)?.to_owned();
+                Ok(NamedTool { name, file: file.clone(), line })
+            };
+            Ok(Deferral::Named(names.iter().map(named).collect::<Result<_, FileError>>()?))
+        }
+        _ => Err(wrong()),
+    }
 }
 
 fn one_of(source: Source<'_>, at: &Spanned<String>, key: &str, word: &str, known: &[&str]) -> FileError {

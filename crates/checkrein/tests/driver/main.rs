@@ -5,6 +5,7 @@ mod support;
 mod answers;
 mod compaction;
 mod concurrency;
+mod deferred;
 mod economy;
 mod edges;
 mod face;

@@ -368,7 +368,9 @@ fn who_may_overlap() {
         virtual_ms: 0,
         provider: Value::Null,
     };
-    let grouped = group_calls(1, &reply, &registry);
+    let rig = Rig::new(Vec::new());
+    let session = rig.begin(&rig.task());
+    let grouped = group_calls(1, &reply, &registry, session.state());
     assert_eq!(grouped.iter().map(|call| call.parallel).collect::<Vec<_>>(), [true, true, true, false, true]);
     assert_eq!(grouped[4].id, CallId::new("c1-5"));
 }
