@@ -2,32 +2,42 @@
 //! a model or a project names never comes this way.
 
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::group::Group;
 use crate::itself::heard;
+use crate::search::{find_program, search_path};
 
-/// Runs a program with this environment, without input, and takes what it says on standard output. Whatever else happens (it can
-/// not be started, fails, says too much, is not done by `until`) is an error in words; what it said on standard output is in
-/// none. Its process group is gone when this returns.
+/// The search path.
+const PATH: &str = "PATH";
+
+/// Runs a program in this folder, with this environment, without input, and takes what it says on standard output. It is named by
+/// its absolute path or by a bare name, and neither it nor what it starts is looked for by `PATH` in one of the folders `apart`.
+/// Whatever else happens (it can not be started, fails, says too much, is not done by `until`) is an error in words; what it said
+/// on standard output is in none. Its process group is gone when this returns.
 ///
 /// # Errors
 /// What went wrong; of a program that failed, what it said on standard error.
 pub fn ask_program(
     argv: &[String],
     folder: &Path,
+    apart: &[PathBuf],
     environment: &[(String, String)],
     until: Instant,
 ) -> Result<Vec<u8>, String> {
     let Some((program, arguments)) = argv.split_first() else { return Err("no program was named".to_owned()) };
-    let mut command = Command::new(program);
+    let path = environment.iter().find(|(name, _)| name == PATH).map(|(_, value)| value.as_str());
+    let file = find_program(program, path, apart)?;
+    let mut command = Command::new(file);
     command
+        .arg0(program)
         .args(arguments)
         .current_dir(folder)
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value)))
+        .envs(path.map(|path| (PATH, search_path(path, apart))))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -50,7 +60,7 @@ mod tests {
     fn asked(script: &str, time: Duration) -> Result<String, String> {
         let argv = ["/bin/sh", "-c", script].map(str::to_owned);
         let environment = [("GREETING".to_owned(), "hello".to_owned())];
-        let said = ask_program(&argv, Path::new("/"), &environment, Instant::now() + time);
+        let said = ask_program(&argv, Path::new("/"), &[], &environment, Instant::now() + time);
         said.map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
@@ -64,9 +74,9 @@ mod tests {
         );
         let silent = asked("echo secret; exit 3", minute).unwrap_err();
         assert!(silent.contains("exit status: 3") && !silent.contains("secret"), "{silent}");
-        let none = ask_program(&["/no/such/program".to_owned()], Path::new("/"), &[], Instant::now() + minute);
+        let none = ask_program(&["/no/such/program".to_owned()], Path::new("/"), &[], &[], Instant::now() + minute);
         assert!(none.unwrap_err().contains("could not be started"));
-        assert!(ask_program(&[], Path::new("/"), &[], Instant::now() + minute).is_err());
+        assert!(ask_program(&[], Path::new("/"), &[], &[], Instant::now() + minute).is_err());
     }
 
     /// It is not waited for longer than there is time, nor is what it started in the background.

@@ -134,6 +134,78 @@ fn a_key_comes_from_a_program() {
     assert!(named.code == 2 && named.err.contains("unknown field `key_command`"), "{}", named.err);
 }
 
+/// A process that takes a session up asks the program anew, and what it printed there is kept out of every text as well.
+#[test]
+fn a_key_from_a_program_is_known_after_a_resume() {
+    let desk = Desk::new();
+    task(&desk);
+    desk.write("home/key", KEY);
+    let argv = json!(["/bin/cat", desk.path("home/key")]);
+    desk.write("home/.config/checkrein/keys.toml", &format!("version = 1\n[keys]\nanthropic = {argv}\n"));
+    let write =
+        json!({ "type": "tool_use", "id": "", "name": "write", "input": { "file_path": "a.txt", "content": "hi" } });
+    let said = json!({ "type": "text", "text": format!("The key is {KEY}.") });
+    let server = Server::new(move |n| match n {
+        0 => Answer::stream(&anthropic(std::slice::from_ref(&write), "tool_use")),
+        _ => Answer::stream(&anthropic(std::slice::from_ref(&said), "end_turn")),
+    });
+    let at = |arguments: &[&str]| Lines::of_command(desk.command(arguments).env("ANTHROPIC_BASE_URL", &server.address));
+    let paused = at(&["run", "task"]);
+    assert_eq!(paused.status(), "needs_approval", "{}{}", paused.outcome(), paused.ended.err);
+    let id = paused.outcome()["approvals"][0].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(["approvals", "approve", &id]).code, 0);
+    let done = at(&["resume", &paused.session()]);
+    assert_eq!(done.status(), "completed", "{}{}", done.outcome(), done.ended.err);
+    let journal = desk.run(["export", &done.session()]).out;
+    assert!(journal.contains("The key is ") && !journal.contains(KEY) && !done.ended.out.contains(KEY), "{journal}");
+}
+
+/// A program that prints a key is the person's own: it runs in the configuration folder, and nothing that lies in the project is
+/// taken for it, whatever `PATH` says.
+#[test]
+fn a_project_brings_no_program_that_prints_keys() {
+    let desk = Desk::new();
+    task(&desk);
+    let key_program = |name: &str, says: &str| {
+        let path = desk.write(name, &format!("#!/bin/sh\npwd > {}\necho {says}\n", desk.path("ran").display()));
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    let theirs = ["bring-key", "bin/bring-key"].map(|name| format!("task/{name}"));
+    theirs.iter().for_each(|name| key_program(name, "key-of-the-project"));
+    let keys = |program: &str| {
+        desk.write("home/.config/checkrein/keys.toml", &format!("version = 1\n[keys]\nanthropic = [\"{program}\"]\n"));
+    };
+    let answer = json!({ "type": "text", "text": "Done." });
+    let server = Server::new(move |_| Answer::stream(&anthropic(std::slice::from_ref(&answer), "end_turn")));
+    let own = desk.path("own").display().to_string();
+    let path = format!(".:bin::{}:/usr/bin:/bin:{own}", desk.path("task/bin").display());
+    let run = |words: &[&str]| {
+        let mut command = desk.command(words);
+        command.current_dir(desk.path("task")).env("PATH", &path).env("ANTHROPIC_BASE_URL", &server.address);
+        crate::support::ended(command.output().unwrap())
+    };
+    for program in ["./bring-key", "bin/bring-key"] {
+        keys(program);
+        let ended = run(&["run", "."]);
+        assert!(ended.code == 2 && ended.err.contains("keys.toml:3: `anthropic`: name the program"), "{}", ended.err);
+    }
+    keys("bring-key");
+    for words in [&["run", "."][..], &["run", "Say hello.", "--model", "anthropic:some-model"]] {
+        let ended = run(words);
+        assert!(
+            ended.code == 2 && ended.err.contains("no program `bring-key` on PATH outside the project"),
+            "{}",
+            ended.err
+        );
+    }
+    assert!(!desk.path("ran").exists(), "none of the project's programs ran");
+    key_program("own/bring-key", KEY);
+    assert_eq!(run(&["run", "."]).code, 0);
+    assert_eq!(server.requests.recv().unwrap().header("x-api-key"), Some(KEY));
+    let ran = std::fs::read_to_string(desk.path("ran")).unwrap();
+    assert_eq!(ran.trim(), desk.path("home/.config/checkrein").display().to_string());
+}
+
 /// Without its key a model is not begun with, and the message says what to set.
 #[test]
 fn a_key_that_is_missing_is_named() {

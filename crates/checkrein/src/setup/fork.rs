@@ -15,7 +15,7 @@ use checkrein_journal::SessionMeta;
 use checkrein_session::{Next, State};
 use serde_json::Value;
 
-use super::model::absolute_file;
+use super::model::{absolute_file, project_of};
 use super::moved::{is_own, placed, variables};
 use super::{AFTER_COPY, Harness, policy_of, shown};
 use crate::HarnessError;
@@ -138,7 +138,7 @@ impl Harness {
     ) -> Result<(), HarnessError> {
         if let Some(model) = &options.model {
             let model = absolute_file(model, Some(&self.folder));
-            self.live(&model, &self.folder)?;
+            self.live(&model, &self.folder, &project_of(opened))?;
             change.price = self.models.priced(&model, None);
             change.changes.push(format!("the model is {model} instead of {}", opened.model));
             change.model = Some(model);

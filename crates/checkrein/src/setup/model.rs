@@ -50,7 +50,7 @@ impl HostModel {
             load(&folder.join(file))?;
             return Ok(Self { name: absolute_file(name, Some(folder)), live: None });
         }
-        let key = keys.of(name, folder, environment)?;
+        let key = keys.of(name, &[folder.to_path_buf()], environment)?;
         let environment: Vec<_> = environment.iter().cloned().chain(key).collect();
         let live = defaults::live(name, folder, &environment)?;
         Ok(Self { name: name.to_owned(), live: Some(live) })
@@ -100,7 +100,8 @@ impl Harness {
         let fail = |message: &str| Err(HarnessError::Task(message.to_owned()));
         let (named, folder) = (self.named(task, options)?, self.looked_for(task, options));
         let Some(file) = named.strip_prefix(REPLAY).filter(|_| self.extensions.provider.is_none()) else {
-            let live = self.live(&named, folder)?;
+            let project = task.folder.as_deref().unwrap_or(&self.folder);
+            let live = self.live(&named, folder, &[project.to_path_buf()])?;
             if options.lenient {
                 return fail("only a cassette is played leniently: name one, `--model replay:FILE`");
             }
@@ -157,24 +158,42 @@ impl Harness {
         }
     }
 
-    /// The model of a session that is taken up again.
-    pub(super) fn model_again(
+    /// Where the answers come from in a session that is taken up again. Like [`Self::source`] it comes before the redactor is made:
+    /// a key that a program prints only now is to be known to it.
+    pub(super) fn source_again(&self, opened: &SessionOpened) -> Result<Source, HarnessError> {
+        let (model, folder) = (&opened.model, self.folder_of(opened));
+        let live = || self.live(model, &folder, &project_of(opened));
+        let Some(cassette) = &opened.cassette else { return Ok(Source::Live(model.clone(), live()?)) };
+        let recorded = || Ok::<_, HarnessError>(Arc::new(load(&folder.join(&cassette.file))?));
+        Ok(match cassette.mode {
+            CassetteMode::Replay | CassetteMode::Lenient => Source::Recorded(recorded()?, cassette.clone()),
+            CassetteMode::Verify => Source::Verified(model.clone(), live()?, recorded()?, cassette.clone()),
+            CassetteMode::Record => Source::Live(model.clone(), live()?),
+        })
+    }
+
+    fn folder_of(&self, opened: &SessionOpened) -> PathBuf {
+        opened.folder.clone().map_or_else(|| self.folder.clone(), PathBuf::from)
+    }
+
+    /// Who answers a session that is taken up again.
+    pub(super) fn provider_again(
         &self,
+        source: Source,
         task: &Task,
         opened: &SessionOpened,
         registry: &Registry,
         redactor: &Redactor,
     ) -> Result<Arc<dyn Provider>, HarnessError> {
-        let folder = opened.folder.clone().map_or_else(|| self.folder.clone(), PathBuf::from);
-        let live = || self.live(&opened.model, &folder);
-        let Some(cassette) = &opened.cassette else { return Ok(live()?.provider()) };
-        let recorded = || Ok::<_, HarnessError>(Arc::new(load(&folder.join(&cassette.file))?));
-        match cassette.mode {
-            CassetteMode::Replay | CassetteMode::Lenient => Ok(player(recorded()?, cassette, opened, redactor)),
-            CassetteMode::Verify => Ok(verifier(live()?, &opened.model, recorded()?, cassette, opened, redactor)),
-            CassetteMode::Record => self.recorder(Recording {
+        match (source, &opened.cassette) {
+            (Source::Recorded(recorded, cassette), _) => Ok(player(recorded, &cassette, opened, redactor)),
+            (Source::Verified(model, live, recorded, cassette), _) => {
+                Ok(verifier(live, &model, recorded, &cassette, opened, redactor))
+            }
+            (Source::Live(_, live), None) => Ok(live.provider()),
+            (Source::Live(_, live), Some(cassette)) => self.recorder(Recording {
                 file: Path::new(&cassette.file),
-                live: live()?,
+                live,
                 task,
                 opened,
                 registry,
@@ -184,8 +203,8 @@ impl Harness {
         }
     }
 
-    /// A model that can be asked.
-    pub(super) fn live(&self, model: &str, folder: &Path) -> Result<Live, HarnessError> {
+    /// A model that can be asked. A script is looked for in `folder`, a program that prints a key not in the `project`.
+    pub(super) fn live(&self, model: &str, folder: &Path, project: &[PathBuf]) -> Result<Live, HarnessError> {
         if model.starts_with(REPLAY) {
             let message = "a cassette is played from its beginning, by `checkrein run`, and by nothing else";
             return Err(HarnessError::Task(message.to_owned()));
@@ -195,7 +214,7 @@ impl Harness {
             (Some(provider), _) => Ok(Live::Other(Arc::clone(provider))),
             (None, Some(live)) => Ok(live),
             (None, None) => {
-                let key = self.extensions.keys.of(model, &self.folder, &self.environment)?;
+                let key = self.extensions.keys.of(model, project, &self.environment)?;
                 let environment: Vec<_> = self.environment.iter().cloned().chain(key).collect();
                 defaults::live(model, folder, &environment)
             }
@@ -237,6 +256,11 @@ fn verifier(
     redactor: &Redactor,
 ) -> Arc<dyn Provider> {
     Arc::new(Verifier::new(live, model, recorded, &name_of(cassette), scrub_of(opened, redactor)))
+}
+
+/// The folders that a session's project is in: where it works, and where its task came from.
+pub(crate) fn project_of(opened: &SessionOpened) -> Vec<PathBuf> {
+    std::iter::once(&opened.place.root).chain(&opened.folder).map(PathBuf::from).collect()
 }
 
 /// How errors call a cassette.

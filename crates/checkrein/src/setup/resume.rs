@@ -63,8 +63,9 @@ impl Harness {
         }
         // What is new is not on offer until somebody said so.
         let registry = delegate::scoped(&registry, &opened.tools);
+        let source = self.source_again(&opened)?;
         let (redactor, sandbox) = self.around(&task, opened.unconfined_by.is_some())?;
-        let provider = self.model_again(&task, &opened, &registry, &redactor)?;
+        let provider = self.provider_again(source, &task, &opened, &registry, &redactor)?;
         let provider =
             opened.parent.as_ref().map_or(Arc::clone(&provider), |parent| delegate::of(&provider, parent.number));
         let policy = policy_of(&opened)?;
