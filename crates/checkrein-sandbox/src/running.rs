@@ -45,7 +45,7 @@ pub(crate) async fn to_its_end(
     }
 }
 
-/// Whether what a program is to find on standard input fits into a pipe.
+/// Whether what a program is to find on standard input is as short as it has to be.
 pub(crate) fn fits(input: &str) -> Result<(), SandboxFailure> {
     if input.len() <= MAX_INPUT {
         return Ok(());
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn input_fits_into_a_pipe() {
+    fn input_is_bounded() {
         assert!(fits(&"x".repeat(MAX_INPUT)).is_ok());
         assert!(fits(&"x".repeat(MAX_INPUT + 1)).unwrap_err().to_string().contains("more than 32768 bytes"));
     }

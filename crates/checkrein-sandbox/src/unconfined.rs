@@ -1,7 +1,6 @@
 //! The backend that holds nothing back, and says so. It bounds time and memory, cleans the environment, and ends the
 //! whole group; it does not restrict files, network or processes.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -11,6 +10,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use crate::environment::Environment;
+use crate::given::given;
 use crate::running::{fits, to_its_end, unstarted};
 
 /// Runs programs with the rights of this process. Needs a tokio runtime with I/O and time.
@@ -49,7 +49,10 @@ impl Unconfined {
             return Err(SandboxFailure::NotStarted { reason });
         }
         let located = locate(program, &spec.cwd);
-        let stdin = given(&spec.input).map_err(|error| unstarted(program, located.as_deref(), &error))?;
+        let stdin = match spec.input.as_str() {
+            "" => Stdio::null(),
+            input => given(input).map_err(|error| unstarted(program, located.as_deref(), &error))?.into(),
+        };
         let mut command = Command::new(located.as_deref().unwrap_or(Path::new(program)));
         command
             .args(arguments)
@@ -64,16 +67,6 @@ impl Unconfined {
             .kill_on_drop(true);
         command.spawn().map_err(|error| unstarted(program, located.as_deref(), &error))
     }
-}
-
-/// Standard input that holds this and ends.
-fn given(input: &str) -> std::io::Result<Stdio> {
-    if input.is_empty() {
-        return Ok(Stdio::null());
-    }
-    let (reader, mut writer) = std::io::pipe()?;
-    writer.write_all(input.as_bytes())?;
-    Ok(reader.into())
 }
 
 /// A program named with a path, from the working directory; `None` for a bare name, which `PATH` finds.

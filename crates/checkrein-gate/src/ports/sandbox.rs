@@ -23,7 +23,7 @@ pub struct Enforcement {
     pub words: String,
 }
 
-/// Bytes of standard input that a program can be given: they fit into a pipe, so nobody waits for it to read them.
+/// Bytes of standard input that a program can be given.
 pub const MAX_INPUT: usize = 32 * 1024;
 
 /// A program to run.

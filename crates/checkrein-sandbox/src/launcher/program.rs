@@ -9,6 +9,7 @@ use rustix::process::{Resource, Rlimit, chdir, getrlimit, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
 
 use super::{Broken, Reports, filter, landlock, raw};
+use crate::given::given;
 use crate::plan::{Layer, Limits, NodeKind, Plan, Report};
 
 /// What root keeps of its rights: those over files and users, which the view bounds.
@@ -38,7 +39,7 @@ fn confine(plan: &Plan, reports: &Reports, first: &UnixStream) -> Result<(), Bro
         rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())
             .map_err(plain("no /dev/null"))?
     } else {
-        filled(&plan.input).map_err(Broken::plain("no standard input"))?
+        given(&plan.input).map_err(Broken::plain("no standard input"))?
     };
     rustix::stdio::dup2_stdin(input).map_err(plain("no standard input"))?;
     limit(&plan.limits).map_err(plain("limits can not be set"))?;
@@ -65,13 +66,6 @@ fn confine(plan: &Plan, reports: &Reports, first: &UnixStream) -> Result<(), Bro
     }
     reports.tell(&Report::Ready { landlock });
     Ok(())
-}
-
-/// A pipe that holds this and ends.
-fn filled(input: &str) -> std::io::Result<OwnedFd> {
-    let (reader, mut writer) = std::io::pipe()?;
-    writer.write_all(input.as_bytes())?;
-    Ok(reader.into())
 }
 
 /// Lowers each limit to the plan's; one that is lower already stays.
