@@ -17,7 +17,7 @@ pub(crate) use closing::closing;
 pub(crate) use differences::{of_rule, print_differences, print_offer, recorded_call};
 pub(crate) use json::JsonLines;
 pub(crate) use live::Live;
-pub(crate) use phrases::{arguments_in_lines, call_in_a_line, printable, time_of};
+pub(crate) use phrases::{arguments_in_lines, call_in_a_line, hosts_in_plain_letters, printable, time_of};
 pub(crate) use prefix::{prefix, prefix_lines};
 pub(crate) use projection::projection;
 pub(crate) use story::story;

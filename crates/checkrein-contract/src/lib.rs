@@ -69,4 +69,4 @@ pub use recomposed::{Forked, Recomposed};
 pub use remembered::{Remembered, without_remembered};
 pub use secret::{SECRET_VARIABLE, is_secret_name, secrets_named, with_secrets};
 pub use settlement::Settlement;
-pub use steering::steers;
+pub use steering::{steers, visible};

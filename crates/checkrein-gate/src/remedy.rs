@@ -1,9 +1,7 @@
 //! What to do about each code. Tools and providers state what happened; this map, at the edge to the model, says what
 //! helps. Codes that only people meet have their remedy here too.
 
-use std::borrow::Cow;
-
-use checkrein_contract::{Code, steers};
+use checkrein_contract::{Code, visible};
 use serde_json::json;
 
 /// The next action after this code.
@@ -209,21 +207,10 @@ fn web_remedy(code: Code) -> &'static str {
     }
 }
 
-/// The text of a refusal or failure, as the model reads it. One shape for all of them.
+/// The text of a refusal or failure, as the model reads it. One shape for all of them. A message may quote what a model or a file
+/// says; nothing in it is obeyed by whoever shows it.
 pub fn error_text(code: Code, message: &str) -> String {
     json!({ "is_error": true, "code": code, "message": bounded(&visible(message), MAX_MESSAGE), "remedy": remedy(code) }).to_string()
-}
-
-/// A message may quote what a model or a file says; nothing in it is obeyed by whoever shows it.
-fn visible(message: &str) -> Cow<'_, str> {
-    if !message.contains(steers) {
-        return Cow::Borrowed(message);
-    }
-    let mut text = String::with_capacity(message.len());
-    for c in message.chars() {
-        if steers(c) { text.extend(c.escape_unicode()) } else { text.push(c) }
-    }
-    Cow::Owned(text)
 }
 
 /// Longest message, bytes: room for a dozen violations, too little to bury the remedy.

@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use super::duration_ms;
 use crate::arguments::{Approvals, Approve, Deny, ListApprovals, OneApproval};
 use crate::context::Context;
-use crate::view::{arguments_in_lines, call_in_a_line, print_offer, printable, recorded_call, time_of};
+use crate::view::{
+    arguments_in_lines, call_in_a_line, hosts_in_plain_letters, print_offer, printable, recorded_call, time_of,
+};
 
 /// Keys of a rule that say what it is about.
 const WHAT: [&str; 5] = ["words", "paths", "hosts", "tool", "effect"];
@@ -188,6 +190,9 @@ fn show(arguments: &OneApproval, context: &Context) -> Result<u8, HarnessError> 
     row("tool", &printable(&request.tool));
     for (name, value) in arguments_in_lines(&request.arguments) {
         row(&format!("  {name}"), &value);
+    }
+    for host in hosts_in_plain_letters(&request.effects) {
+        row("host", &host);
     }
     for effect in &request.effects {
         row("would do", &printable(&serde_json::to_string(effect).unwrap_or_default()));

@@ -8,7 +8,7 @@ use checkrein::approvals::Offer;
 use checkrein::contract::{Answer, ApprovalRequest, ProposedCall, Settlement};
 
 use super::differences::print_offer;
-use super::phrases::{arguments_in_lines, printable};
+use super::phrases::{arguments_in_lines, hosts_in_plain_letters, printable};
 use crate::typed;
 
 /// Asks on standard output, reads from standard input.
@@ -81,6 +81,9 @@ impl Asker for TerminalAsker {
             printable(&request.reason)
         ));
         self.arguments(&request.arguments);
+        for host in hosts_in_plain_letters(&request.effects) {
+            self.say(&format!("      {:<9} {host}\n", "host"));
+        }
         loop {
             let word =
                 self.answer("    [y] yes, once   [r] yes, and remember it   [n] no   [d] details   [l] later: ")?;

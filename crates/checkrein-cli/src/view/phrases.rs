@@ -1,8 +1,6 @@
 //! Short texts for people: calls, arguments, times.
 
-use std::fmt::Write as _;
-
-use checkrein::contract::{CassetteMode, Compacted, SessionOpened, steers};
+use checkrein::contract::{CassetteMode, Compacted, Effect, SessionOpened, visible};
 use checkrein::usage::Counted;
 use serde_json::Value;
 
@@ -13,15 +11,7 @@ const TELLING: &[&str] = &["command", "file_path", "path", "pattern", "question"
 
 /// A text that can not steer a terminal: control characters are shown as such, direction marks too.
 pub(crate) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers(c) {
-            _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    visible(text).into_owned()
 }
 
 /// What was put away, in a line, with what stands for it.
@@ -83,6 +73,26 @@ pub(crate) fn arguments_in_lines(args: &Value) -> Vec<(String, String)> {
     }
 }
 
+/// Hosts that a call would connect to and whose names are written with letters beyond a to z, which may look like others: by the
+/// names that are looked up, in plain letters.
+pub(crate) fn hosts_in_plain_letters(effects: &[Effect]) -> Vec<String> {
+    let mut hosts: Vec<String> = Vec::new();
+    for effect in effects {
+        let Effect::Connect(to) = effect else { continue };
+        let how = match (to.host.is_ascii(), to.host.split('.').any(|part| part.starts_with("xn--"))) {
+            (false, _) => "written with letters beyond a to z, which may look like others",
+            (true, true) => "stands for letters beyond a to z, which may look like others",
+            (true, false) => continue,
+        };
+        let ascii = idna::domain_to_ascii(&to.host).unwrap_or_else(|_| to.host.escape_unicode().to_string());
+        let host = format!("{ascii} ({how})");
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    hosts
+}
+
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -140,4 +150,22 @@ pub(super) fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use checkrein::contract::Connect;
+
+    use super::*;
+
+    #[test]
+    fn a_host_is_told_in_the_letters_that_are_looked_up() {
+        let to = |host: &str| Effect::Connect(Connect { host: host.to_owned(), ..Connect::default() });
+        let hosts =
+            ["p\u{430}ypal.com", "bücher.example", "xn--pypal-4ve.com", "example.org", "127.0.0.1", "\u{301}.com"];
+        let told = hosts_in_plain_letters(&hosts.map(to));
+        let names: Vec<&str> = told.iter().map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(&names[..3], ["xn--pypal-4ve.com", "xn--bcher-kva.example", "xn--pypal-4ve.com"]);
+        assert!(told.len() == 4 && told.iter().all(|line| line.is_ascii()), "{told:?}");
+    }
 }

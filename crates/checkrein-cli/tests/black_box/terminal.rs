@@ -151,6 +151,31 @@ fn a_run_is_told_to_end() {
     desk.sound();
 }
 
+/// A host whose name only looks like a known one, and letters that nobody sees, are told as what they are before anybody says yes.
+#[test]
+fn a_person_is_asked_about_what_is_meant() {
+    let desk = Desk::new();
+    let script = "version = 1\n[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"curl https://p\\u0430ypal.com/a\\u200b\\u2060b\\u061C\" } }]\n\
+                  [[step]]\ntext = \"done\"\n";
+    let task = desk.task(script, "version = 1\n", "");
+    let paused = desk.json(["run".as_ref(), task.as_os_str()]);
+    let id = paused.outcome()["approvals"][0].as_str().unwrap().to_owned();
+    let shown = desk.run(["approvals", "show", &id]).out;
+    let mut all = vec![shown, desk.run(["approvals", "list"]).out, desk.run(["show", &paused.session()]).out];
+    assert!(all[0].contains("xn--pypal-4ve.com (written with letters beyond a to z"), "{}", all[0]);
+    if let Some(asked) = at_a_terminal(&desk, "run task", "l\n") {
+        assert!(asked.out.contains("host      xn--pypal-4ve.com (written with letters"), "{}", asked.out);
+        all.push(asked.out.replace(['\r', '\u{1b}'], ""));
+    }
+    // Nor does the yes become a rule that reads as another one than it is.
+    assert_eq!(desk.run(["approvals", "approve", &id]).code, 0);
+    all.push(desk.run(["policy", "suggest"]).out);
+    for text in all {
+        let seen = |c: char| checkrein::contract::steers(c);
+        assert!(text.contains("\\u{200b}\\u{2060}") && !text.contains(seen), "{text:?}");
+    }
+}
+
 /// Colours stand only on a terminal, and never under `NO_COLOR`.
 #[test]
 fn colours_stay_on_terminals() {

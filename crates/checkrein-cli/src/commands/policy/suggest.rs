@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &PolicySuggest, context: &Context) -> Result<u8, Ha
             _ = writeln!(out, "{line}");
             continue;
         }
-        _ = writeln!(out, "{}", one.rule.trim_end());
+        _ = writeln!(out, "{}", printable(one.rule.trim_end()));
         list(&mut *out, "spares", &one.spares, &past);
         list(&mut *out, "also lets through", &one.also, &past);
         if !arguments.cases.is_empty() {
