@@ -107,6 +107,9 @@ impl Confined {
         let given = View::of(approved.grant(), &self.host, layers.namespaces).map_err(not_started)?;
         let Given { mut view, sockets, named, kept, repositories } = given;
         self.give_program(&mut view, &program);
+        if spec.folder_given {
+            self.give(&mut view, &cwd);
+        }
         let temporary = if layers.namespaces { None } else { Some(temporary(&mut view, &mut env)?) };
         let argv = std::mem::take(&mut spec.argv);
         let seconds = spec.timeout_ms / 1_000;
@@ -133,13 +136,18 @@ impl Confined {
     /// A program that the host names may lie anywhere: it is given with its folder, where its parts are, unless that is
     /// the person's home or holds it.
     fn give_program(&self, view: &mut Vec<Node>, program: &Path) {
-        let kind = innermost(view, program).map(|node| &node.kind);
-        if matches!(kind, Some(NodeKind::Read | NodeKind::Write | NodeKind::Opened | NodeKind::Layered)) {
-            return;
+        if !is_given(view, program) {
+            let folder = program.parent().filter(|folder| !self.host.home.starts_with(folder));
+            self.give(view, folder.unwrap_or(program));
         }
-        let folder = program.parent().filter(|folder| !self.host.home.starts_with(folder));
-        view.push(Node { at: shown(folder.unwrap_or(program)), kind: NodeKind::Read });
-        view.sort_by(|a, b| a.at.cmp(&b.at));
+    }
+
+    /// Gives one more place to be read, but not the person's whole home.
+    fn give(&self, view: &mut Vec<Node>, place: &Path) {
+        if !is_given(view, place) && !self.host.home.starts_with(place) {
+            view.push(Node { at: shown(place), kind: NodeKind::Read });
+            view.sort_by(|a, b| a.at.cmp(&b.at));
+        }
     }
 
     /// Has the launcher carry a plan out. Without a grant nobody goes out, whatever the plan says.
@@ -264,6 +272,12 @@ async fn listen(
             serving = Some(Box::pin(egress::serve(listener, grant, told)));
         }
     }
+}
+
+/// Whether a place can be read as the view is.
+fn is_given(view: &[Node], place: &Path) -> bool {
+    let kind = innermost(view, place).map(|node| &node.kind);
+    matches!(kind, Some(NodeKind::Read | NodeKind::Write | NodeKind::Opened | NodeKind::Layered))
 }
 
 /// Whether a file there may be run by somebody.

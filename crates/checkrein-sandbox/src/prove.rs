@@ -233,6 +233,7 @@ fn spec(ground: &Ground) -> CommandSpec {
     CommandSpec {
         argv: Vec::new(),
         cwd: ground.project(),
+        folder_given: false,
         env: Vec::new(),
         input: String::new(),
         timeout_ms: LIMIT,

@@ -31,6 +31,8 @@ pub struct CommandTool {
     definition: Definition,
     /// What the program finds on standard input.
     input: String,
+    /// It is the person's, of no task: it runs where its manifest lies, not where the model works.
+    of_person: bool,
 }
 
 impl CommandTool {
@@ -38,11 +40,15 @@ impl CommandTool {
     /// workspace that the model may write to.
     #[expect(clippy::new_ret_no_self, reason = "a command tool is only ever used through the registry")]
     pub fn new(manifest: Manifest, folder: PathBuf, models: Models) -> Arc<dyn AnyTool> {
-        Self::told(manifest, folder, models, String::new())
+        Self::made(manifest, folder, models, String::new(), false)
     }
 
-    /// The same, and the program finds this on standard input.
-    pub fn told(manifest: Manifest, folder: PathBuf, models: Models, input: String) -> Arc<dyn AnyTool> {
+    /// A tool of the person's own: its program runs in `folder`, and finds this on standard input.
+    pub fn of_person(manifest: Manifest, folder: PathBuf, models: Models, input: String) -> Arc<dyn AnyTool> {
+        Self::made(manifest, folder, models, input, true)
+    }
+
+    fn made(manifest: Manifest, folder: PathBuf, models: Models, input: String, of_person: bool) -> Arc<dyn AnyTool> {
         let definition = Definition {
             name: manifest.name.clone(),
             description: manifest.description.clone(),
@@ -58,7 +64,7 @@ impl CommandTool {
             }),
             host_only: false,
         };
-        Arc::new(Self { manifest, folder, models, definition, input })
+        Arc::new(Self { manifest, folder, models, definition, input, of_person })
     }
 
     fn command(&self, approved: &Approved, context: &RunContext<'_>) -> Result<CommandSpec, Failure> {
@@ -82,7 +88,8 @@ impl CommandTool {
         }
         Ok(CommandSpec {
             argv,
-            cwd: context.place.root.clone().into(),
+            cwd: self.works_in(context.place).into(),
+            folder_given: self.of_person,
             env: self
                 .manifest
                 .env
@@ -101,6 +108,11 @@ impl CommandTool {
     fn own_program(&self, word: &str) -> Option<String> {
         let inside = word.strip_prefix("./")?;
         Some(self.folder.join(inside).to_string_lossy().into_owned())
+    }
+
+    /// Where its program runs, and a relative word of its command is looked for.
+    fn works_in(&self, place: &Place) -> String {
+        if self.of_person { self.folder.to_string_lossy().into_owned() } else { place.root.clone() }
     }
 
     fn value(&self, output: RunOutput) -> Result<Value, Failure> {
@@ -180,7 +192,7 @@ impl AnyTool for CommandTool {
     fn files(&self, _args: &Value, place: &Place) -> Vec<String> {
         // The program, unless it is one of the system, and whatever the manifest names as a file:
         // `["python3", "pay.py", "{sum}"]`. A word that is no file is one that is not there, then as now.
-        let workspace = Place { cwd: place.root.clone(), ..place.clone() };
+        let workspace = Place { cwd: self.works_in(place), ..place.clone() };
         let words = self.manifest.argv.as_deref().unwrap_or_default().iter().enumerate();
         let files = words.filter_map(|(index, word)| match self.own_program(word) {
             _ if word.is_empty() || word.starts_with('-') || word.contains(['{', '\0']) => None,

@@ -39,7 +39,7 @@ use crate::{HarnessError, workspace};
 
 pub use fork::{Fork, ForkOptions, ForkedWorkspace, Touch};
 pub use model::HostModel;
-pub(crate) use model::kinds_of;
+pub(crate) use model::{kinds_of, project_of};
 pub(crate) use moved::moved_to;
 pub(crate) use prepare::Prepared;
 pub use resume::ResumeOptions;
@@ -171,7 +171,7 @@ impl Harness {
             clock,
             taken,
             asker: front.asker.map(OnePerson::new),
-            notify: self.extensions.notify.clone(),
+            notify: self.notify(),
         }))
     }
 
@@ -191,6 +191,12 @@ impl Harness {
         redactor: &Redactor,
     ) -> Result<SessionLog, HarnessError> {
         SessionLog::begin(Arc::clone(&self.store), Arc::clone(clock), observer, opened, redactor.clone())
+    }
+
+    /// Who is told when a session waits, and where what that starts may be looked for.
+    fn notify(&self) -> Option<Notify> {
+        let path = self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+        self.extensions.notify.clone().map(|notify| Notify { path, ..notify })
     }
 
     fn guards(&self) -> Vec<Arc<dyn Guard>> {

@@ -8,16 +8,21 @@ use serde_json::Value;
 use crate::support::{Desk, Lines};
 
 const WRITE: &str = "version = 1\n[[step]]\ncalls = [{ tool = \"write\", args = { file_path = \"a.txt\", content = \"hello\" } }]\n[[step]]\ntext = \"done\"\n";
-const TELL: &str = "#!/bin/sh\ncat > told.json\necho told\n";
+/// `TASK` stands for the task's folder.
+const TELL: &str = "#!/bin/sh\ncat > TASK/told.json\necho told\n";
 const NOTIFY: &str = "version = 1\nname = \"notify\"\nargv = [\"./tell\"]\noutput = \"text\"\n";
 
 /// A desk whose person has this file and this program.
 fn desk(notify: &str, program: &str) -> Desk {
     let desk = Desk::new();
     desk.write("home/.config/checkrein/notify.toml", notify);
-    let path = desk.write("home/.config/checkrein/tell", program);
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    own_program(&desk, "home/.config/checkrein/tell", program);
     desk
+}
+
+fn own_program(desk: &Desk, name: &str, program: &str) {
+    let path = desk.write(name, &program.replace("TASK", &desk.path("task").display().to_string()));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn told(desk: &Desk) -> Option<Value> {
@@ -57,13 +62,65 @@ fn a_session_that_waits_tells() {
         assert_eq!((&said["waits_for"][0]["id"], &said["waits_for"][0]["tool"]), (&id, &"write".into()));
         assert!(!said.to_string().contains("hello"), "no arguments: {said}");
         let notes = notes(&desk, &lines.session());
-        assert_eq!(notes, [("notifies".to_owned(), " ".to_owned()), ("notified".to_owned(), "ok ".to_owned())]);
+        let decided = ("notify_decided", " ");
+        let expected = [decided, decided, ("notifies", " "), ("notified", "ok ")];
+        assert_eq!(notes, expected.map(|(name, how)| (name.to_owned(), how.to_owned())));
         fs::remove_file(desk.path("task/told.json")).unwrap();
         assert_eq!(desk.run(["approvals", "approve", id.as_str().unwrap()]).code, 0);
         assert_eq!(desk.json(["resume", &lines.session()]).status(), "completed");
         assert_eq!(told(&desk), None, "it waits no more");
         assert_eq!(desk.run(["journal", "verify"]).code, 0);
         assert_eq!(desk.run(["replay"]).code, 0);
+    }
+}
+
+/// What was decided of it is on record: that the rules ask, that the person's file is the yes, or the rule that says no.
+#[test]
+fn the_decision_is_on_record() {
+    let no = "version = 1\n[[rule]]\nid = \"quiet\"\ndecision = \"deny\"\nreason = \"nobody is told\"\neffect = \"tool\"\ntool = \"notify\"\n";
+    for (policy, verdicts, rule) in [("version = 1\n", &["ask", "allow"][..], "r-notify"), (no, &["deny"], "quiet")] {
+        let desk = desk(NOTIFY, TELL);
+        let session = paused(&desk, policy, &[]).session();
+        let decided: Vec<Value> =
+            desk.events(&session).into_iter().filter(|event| event["name"] == "notify_decided").collect();
+        let found: Vec<&str> = decided.iter().filter_map(|event| event["decision"]["decision"].as_str()).collect();
+        assert_eq!(found, verdicts, "{decided:?}");
+        let last = &decided.last().unwrap()["decision"]["trace"][0];
+        assert!(last["rule"] == *rule || last["file"] == *rule, "{last}");
+        desk.sound();
+    }
+}
+
+/// The program is the person's own: it runs in the configuration folder, and nothing that lies in the project is taken for it or for
+/// what it starts, whatever `PATH` says.
+#[test]
+fn a_project_brings_no_program_that_tells() {
+    let theirs = "#!/bin/sh\necho theirs > TASK/theirs\n";
+    let tell = "#!/bin/sh\npwd > TASK/told.json\nmore-of-it\n";
+    for (argv, told_from) in [("\"./tell\"", "tell"), ("\"tell-me\"", "own/tell-me"), ("\"sh\", \"tell\"", "tell")] {
+        let desk = desk(&NOTIFY.replace("\"./tell\"", argv), tell);
+        own_program(&desk, "own/tell-me", tell);
+        own_program(&desk, "own/more-of-it", "#!/bin/sh\nexit 0\n");
+        for name in ["task/tell", "task/tell-me", "task/bin/tell-me", "task/sh", "task/bin/sh", "task/bin/more-of-it"] {
+            own_program(&desk, name, theirs);
+        }
+        let task = desk.task(WRITE, "version = 1\n", "");
+        let own = desk.path("own").display().to_string();
+        let path = format!(".:bin::{}:{own}:/usr/bin:/bin", desk.path("task/bin").display());
+        let mut command = desk.command(["run".as_ref(), task.as_os_str()]);
+        let lines = Lines::of_command(command.current_dir(&task).env("PATH", path));
+        assert_eq!(lines.status(), "needs_approval", "{}{}", lines.outcome(), lines.ended.err);
+        let notes = notes(&desk, &lines.session());
+        assert!(notes.last().unwrap().1.starts_with("ok "), "{argv} {told_from}: {notes:?}");
+        assert!(!desk.path("task/theirs").exists(), "{argv}");
+        let folder = fs::read_to_string(desk.path("task/told.json")).unwrap();
+        assert_eq!(folder.trim(), desk.path("home/.config/checkrein").display().to_string(), "{argv}");
+    }
+    for odd in ["bin/tell", "../checkrein/tell"] {
+        let desk = desk(&NOTIFY.replace("./tell", odd), TELL);
+        let task = desk.task(WRITE, "version = 1\n", "");
+        let ended = desk.run(["run".as_ref(), task.as_os_str()]);
+        assert!(ended.code == 2 && ended.err.contains("notify.toml:3: `argv`: name a program"), "{}", ended.err);
     }
 }
 

@@ -33,6 +33,8 @@ pub struct CommandSpec {
     pub argv: Vec<String>,
     /// Working directory.
     pub cwd: PathBuf,
+    /// The host names that folder, so it is given to be read wherever it lies. Never what a model names.
+    pub folder_given: bool,
     /// Variables added to the clean environment. `${secret:NAME}` in a value is filled in by the sandbox, which takes
     /// the secret out of everything that comes back.
     pub env: Vec<(String, String)>,

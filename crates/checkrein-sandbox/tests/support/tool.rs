@@ -90,6 +90,7 @@ impl Tool for RunProgram {
             let spec = CommandSpec {
                 argv: input.argv,
                 cwd: input.cwd.unwrap_or_else(|| context.place.cwd.clone()).into(),
+                folder_given: false,
                 env: vec![("ADDED".to_owned(), "by the tool".to_owned())],
                 input: String::new(),
                 timeout_ms: input.timeout_ms,

@@ -125,6 +125,7 @@ impl Tool for Bash {
             let spec = CommandSpec {
                 argv: argv.map(str::to_owned).to_vec(),
                 cwd: context.place.cwd.clone().into(),
+                folder_given: false,
                 env: named.iter().map(variable).collect(),
                 input: String::new(),
                 timeout_ms: input.timeout_s.saturating_mul(1_000),

@@ -174,6 +174,7 @@ async fn run_program(approved: &Approved, argv: Vec<String>, context: &RunContex
     let spec = CommandSpec {
         argv,
         cwd: context.place.root.clone().into(),
+        folder_given: false,
         env: Vec::new(),
         input: String::new(),
         timeout_ms: TIMEOUT_MS,

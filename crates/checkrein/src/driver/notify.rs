@@ -1,12 +1,14 @@
 //! A session that waits tells somebody, where the person named a program for that. It is a call of the harness's own: judged by
-//! the session's rules, confined to its grant. What came of it is noted, and changes nothing.
+//! the session's rules, confined to its grant. What was decided and what came of it is noted, and changes nothing: the call is none
+//! of the session's, so its decisions are notes and not the events that a state is made of.
 
 use std::sync::Arc;
 
 use checkrein_contract::{
-    Actor, ApprovalState, Body, CallId, Code, Note, ProposedCall, Remembered, RuleId, SessionId, Status, Stop, Verdict,
+    Actor, ApprovalState, Body, CallId, Code, Decision, Note, ProposedCall, Remembered, RuleId, SessionId, Status,
+    Stop, Verdict, visible,
 };
-use checkrein_gate::{Gate, RecordFailure, Recorder, Registry, start};
+use checkrein_gate::{Gate, Judged, MAX_INPUT, RecordFailure, Recorder, Redactor, Refused, Registry, start};
 use checkrein_policy::{Models, remember};
 use checkrein_tools::CommandTool;
 use serde::Serialize;
@@ -16,7 +18,7 @@ use super::Session;
 use super::scene::Snapshot;
 use crate::log::SessionLog;
 use crate::notify::{NAME, Notify};
-use crate::setup::load_policy;
+use crate::setup::{load_policy, project_of};
 
 /// Questions that are told at most; whoever has more looks for themselves.
 const MOST: usize = 20;
@@ -38,10 +40,10 @@ impl Session {
     }
 
     async fn told(&mut self, notify: &Notify, stop: &Stop) -> Result<(), String> {
-        let line = self.gate.redactor.value(self.line(stop));
-        let input = format!("{line}\n");
+        let input = fitted(self.line(stop), &self.gate.redactor);
         let models = Models::built_in().clone();
-        let tool = CommandTool::told(notify.manifest.clone(), notify.folder.clone(), models, input);
+        let manifest = notify.outside(&project_of(self.log.state.opened()))?;
+        let tool = CommandTool::of_person(manifest, notify.folder.clone(), models, input);
         let mut registry = Registry::new();
         registry.add_any(tool).map_err(|error| error.to_string())?;
         let mut gate = Gate {
@@ -63,8 +65,7 @@ impl Session {
             through: None,
         };
         let snapshot = Snapshot::of(&self.log.state, std::slice::from_ref(&call), true);
-        let refused = |refused: checkrein_gate::Refused| refused.decision.reason;
-        let mut judged = gate.judge(&call, &snapshot.scene()).await.map_err(refused)?;
+        let mut judged = self.decided(gate.judge(&call, &snapshot.scene()).await)?;
         if judged.decision().verdict == Verdict::Ask {
             // The person's file is their yes to this very program; what a rule asks about or denies stays so.
             let text = remember::rules(judged.decision(), judged.runs())?;
@@ -73,9 +74,9 @@ impl Session {
             sources.push(Remembered::source(&RuleId::new("r-notify"), &text));
             gate.policy = load_policy(&sources, &opened.place, &opened.identity, &opened.variables)
                 .map_err(|error| error.to_string())?;
-            judged = gate.judge(&call, &snapshot.scene()).await.map_err(refused)?;
+            judged = self.decided(gate.judge(&call, &snapshot.scene()).await)?;
         }
-        let approved = judged.admit(None, self.clock.now_ms()).map_err(refused)?;
+        let approved = judged.admit(None, self.clock.now_ms()).map_err(|refused| refused.decision.reason)?;
         let program = notify.manifest.argv.as_deref().and_then(<[String]>::first).cloned().unwrap_or_default();
         let mut noted = Noted { log: &mut self.log, program };
         let started = start(vec![approved], &mut noted).map_err(|failure| failure.reason)?;
@@ -89,15 +90,30 @@ impl Session {
         Ok(())
     }
 
+    /// Notes what was decided of the call, each time it is.
+    fn decided(&mut self, judged: Result<Judged, Refused>) -> Result<Judged, String> {
+        let decision: &Decision = match &judged {
+            Ok(judged) => judged.decision(),
+            Err(refused) => &refused.decision,
+        };
+        let decision = self.gate.redactor.value(json!(decision));
+        self.log
+            .record(Actor::Code, note("notify_decided", json!({ "decision": decision })))
+            .map_err(|failure| failure.reason)?;
+        judged.map_err(|refused| refused.decision.reason)
+    }
+
     /// What is waited for, without arguments: those may be nobody else's business.
     fn line(&self, stop: &Stop) -> Value {
         let state = &self.log.state;
         let now = self.clock.now_ms();
-        let open = state.approvals().filter(|approval| approval.state(now) == ApprovalState::Pending).take(MOST);
-        let waits_for = open.map(|approval| {
-            let request = approval.request();
-            json!({ "id": request.id, "tool": request.tool, "reason": short(&request.reason) })
-        });
+        let open = state.approvals().filter(|approval| approval.state(now) == ApprovalState::Pending);
+        let all: Vec<Value> = open
+            .map(|approval| {
+                let request = approval.request();
+                json!({ "id": request.id, "tool": short(&request.tool), "reason": short(&request.reason) })
+            })
+            .collect();
         let unknown: Vec<CallId> = match stop.code {
             Code::ToolOutcomeUnknown => state.unknown_outcomes().into_iter().take(MOST).map(|call| call.id).collect(),
             _ => Vec::new(),
@@ -109,7 +125,8 @@ impl Session {
             status: stop.status,
             code: stop.code,
             reason: short(&stop.reason),
-            waits_for: waits_for.collect(),
+            more: all.len().saturating_sub(MOST),
+            waits_for: all.into_iter().take(MOST).collect(),
             unknown,
         };
         json!(line)
@@ -127,6 +144,8 @@ struct Line<'a> {
     code: Code,
     reason: String,
     waits_for: Vec<Value>,
+    /// Questions that are not among them.
+    more: usize,
     unknown: Vec<CallId>,
 }
 
@@ -151,6 +170,46 @@ fn note(name: &str, fields: Value) -> Body {
     Body::Note(Note { name: name.to_owned(), fields })
 }
 
+/// The beginning of a text, in which nothing steers whoever shows it.
 fn short(text: &str) -> String {
-    text.chars().take(TEXT).collect()
+    let text: String = text.chars().take(TEXT).collect();
+    visible(&text).into_owned()
+}
+
+/// The line without secrets, and with as many of the questions as it has room for.
+fn fitted(line: Value, redactor: &Redactor) -> String {
+    let mut line = redactor.value(line);
+    loop {
+        let text = format!("{line}\n");
+        let left_out = match line.get_mut("waits_for").and_then(Value::as_array_mut) {
+            Some(asked) if text.len() > MAX_INPUT => asked.pop().is_some(),
+            _ => false,
+        };
+        if !left_out {
+            return text;
+        }
+        if let Some(more) = line.get_mut("more") {
+            *more = json!(more.as_u64().unwrap_or_default() + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However long the questions are, the line is one that a program can be given, and says how many it leaves out.
+    #[test]
+    fn the_line_fits() {
+        let long = short(&"\u{1}\u{202e}".repeat(TEXT));
+        let asked = |n: usize| json!({ "id": n, "tool": long, "reason": long });
+        let all = |count: usize| json!({ "waits_for": (0..count).map(asked).collect::<Vec<_>>(), "more": 3 });
+        let text = fitted(all(MOST), &Redactor::default());
+        assert!(text.len() <= MAX_INPUT && text.len() > MAX_INPUT / 2, "{}", text.len());
+        let line: Value = serde_json::from_str(&text).unwrap();
+        let shown = line["waits_for"].as_array().unwrap().len();
+        assert_eq!(line["more"], json!(MOST - shown + 3));
+        assert_eq!(fitted(all(1), &Redactor::default()), format!("{}\n", all(1)));
+        assert!(!text.contains('\u{202e}') && text.contains("\\\\u{202e}"), "{text}");
+    }
 }

@@ -102,7 +102,7 @@ impl Harness {
             clock,
             taken,
             asker: front.asker.map(OnePerson::new),
-            notify: self.extensions.notify.clone(),
+            notify: self.notify(),
         }))
     }
 
