@@ -91,7 +91,7 @@ impl Context {
 
     /// Policies of the machine and of the person.
     pub(crate) fn policies(&self) -> Result<PolicyFiles, HarnessError> {
-        PolicyFiles::read(self.config.as_deref())
+        PolicyFiles::read(self.config.as_deref(), &self.state)
     }
 
     /// A person's own command models.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use checkrein_contract::{Identity, Place};
 
+use crate::own;
+
 /// Values for the names in braces.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
@@ -22,6 +24,7 @@ impl Variables {
         let home = if place.home.is_empty() { "/dev/null/no-home" } else { &place.home };
         values.insert("home".to_owned(), home.to_owned());
         values.insert("state".to_owned(), "/dev/null/no-state".to_owned());
+        values.extend(own::NAMES.map(|name| (name.to_owned(), own::NOWHERE.to_owned())));
         Self { values, made_up: false }
     }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use checkrein_contract::{ApprovalId, Layer, Outcome, Place, PolicySource, Provider};
 use checkrein_gate::{AnyTool, Guard, Hook};
 use checkrein_journal::EventStore;
-use checkrein_policy::{Policy, Variables, floor};
+use checkrein_policy::{OwnFolders, Policy, Variables, floor};
 
 use crate::approvals::{self, Listed, Word};
 use crate::catalogue::Catalogue;
 use crate::deferral::Deferral;
-use crate::policies::{PolicyFiles, check_tool_names};
+use crate::policies::{PolicyFiles, check_tool_names, names};
 use crate::setup::{Extensions, Front, Harness, HostModel, RunOptions, open_journal};
 use crate::task::{Task, project_policy};
 use crate::{HarnessError, StateFolder, home};
@@ -228,7 +228,11 @@ impl HarnessBuilder {
                 Some(store) => store,
                 None => open_journal(&home)?,
             },
-            policies: PolicyFiles { sources, ..PolicyFiles::default() },
+            policies: PolicyFiles {
+                sources,
+                own: OwnFolders { config: None, state: Some(names(&self.state)) },
+                ..PolicyFiles::default()
+            },
             home,
             launcher: self.launcher,
             environment: self.environment,

@@ -31,7 +31,7 @@ pub struct CheckedCall {
 /// # Errors
 /// [`HarnessError::File`] for a mistake in one of them.
 pub fn policy_for(files: &PolicyFiles, own: &[PolicySource], place: &Place) -> Result<Arc<Policy>, HarnessError> {
-    let nowhere = vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())];
+    let nowhere = files.own.named(vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())], place);
     load_policy(&files.with_task(own, 0), place, &Identity::default(), &nowhere)
 }
 

@@ -16,6 +16,9 @@ use crate::HarnessError;
 use crate::deferral::follows;
 use crate::setup::policy_of;
 
+/// The name of what is each session's own, also a sub-session's.
+const SPILL: &str = "spill";
+
 /// Something that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
@@ -47,6 +50,8 @@ pub(crate) struct Now {
     pub(crate) skills: Vec<Skill>,
     pub(crate) system: String,
     pub(crate) policy: Vec<PolicySource>,
+    /// What rules may name, with the harness's own folders as they are now.
+    pub(crate) variables: Vec<(String, String)>,
 }
 
 /// All differences, and what becomes of them.
@@ -74,6 +79,12 @@ pub(crate) fn compare(opened: &SessionOpened, now: &Now) -> Result<Comparison, H
     at_once.tools = (kept != opened.tools).then_some(kept);
     if merged != opened.policy {
         at_once.policy = Some(merged);
+    }
+    if now.variables != opened.variables {
+        let what = "the harness keeps its things in other folders, which are guarded now".to_owned();
+        differences.push(Difference { what, counts: Counts::AtOnce, old: String::new(), new: String::new() });
+        at_once.variables = Some(now.variables.clone());
+        accepted.variables.clone_from(&at_once.variables);
     }
     if whole {
         deferred(opened, now, &mut differences);
@@ -218,9 +229,14 @@ pub(crate) fn inherited(child: &SessionOpened, parent: &SessionOpened) -> Result
     let others = parent.policy.iter().filter(|source| source.layer != Layer::Session);
     let own = child.policy.iter().filter(|source| source.layer == Layer::Session);
     let policy: Vec<PolicySource> = others.chain(own).cloned().collect();
-    if policy == child.policy {
+    let of_child = child.variables.iter().filter(|(name, _)| name == SPILL);
+    let of_parent = parent.variables.iter().filter(|(name, _)| name != SPILL);
+    let variables: Vec<(String, String)> = of_parent.chain(of_child).cloned().collect();
+    let (policy, variables) =
+        ((policy != child.policy).then_some(policy), (variables != child.variables).then_some(variables));
+    if policy.is_none() && variables.is_none() {
         return Ok(None);
     }
     let changes = vec![format!("the rules are those of {} as they are now", parent.session)];
-    finished(child, Recomposed { policy: Some(policy), changes, ..Recomposed::default() })
+    finished(child, Recomposed { policy, variables, changes, ..Recomposed::default() })
 }

@@ -142,6 +142,7 @@ impl Watch<'_> {
             on_ask: OnAsk::Deny,
             stop_on: Vec::new(),
             verify: Vec::new(),
+            variables: self.policies.own.named(vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())], &place),
             place,
             confinement: format!("what {name} itself confines"),
             unconfined_by: None,
@@ -149,7 +150,6 @@ impl Watch<'_> {
             instructions: Vec::new(),
             confined: false,
             detectors: DETECTORS.to_owned(),
-            variables: vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())],
         })
     }
 }

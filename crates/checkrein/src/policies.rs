@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use checkrein_contract::{Digest, Layer, PolicySource};
-use checkrein_policy::{Policy, floor};
+use checkrein_policy::paths::normalise;
+use checkrein_policy::{OwnFolders, Policy, floor};
 
 use crate::HarnessError;
 use crate::policy_folder::texts;
@@ -35,14 +36,17 @@ pub struct PolicyFiles {
     pub commands: Vec<(String, String)>,
     /// Digests of policies, found in projects, that the person trusts as they are.
     pub trusted: Vec<String>,
+    /// Where the harness keeps its things: guarded by a layer of the floor.
+    pub own: OwnFolders,
 }
 
 impl PolicyFiles {
-    /// Reads the managed policy and the person's (`policy.toml` in the configuration folder), where they exist.
+    /// Reads the managed policy and the person's (`policy.toml` in the configuration folder), where they exist. No session changes
+    /// that folder or the state folder.
     ///
     /// # Errors
     /// [`HarnessError::Unreadable`] when a file is there and can not be read: nothing runs under half a policy.
-    pub fn read(config: Option<&Path>) -> Result<Self, HarnessError> {
+    pub fn read(config: Option<&Path>, state: &Path) -> Result<Self, HarnessError> {
         let user = config.map(|folder| folder.join("policy.toml"));
         let files = [(Layer::Managed, Some(PathBuf::from(MANAGED))), (Layer::User, user)];
         let mut sources = Vec::new();
@@ -53,7 +57,8 @@ impl PolicyFiles {
         }
         let trusted = config.map(crate::trust::digests).transpose()?.unwrap_or_default();
         let commands = config.map(|folder| texts(&folder.join("commands"))).transpose()?.unwrap_or_default();
-        Ok(Self { sources, commands, trusted })
+        let own = OwnFolders { config: config.map(names), state: Some(names(state)) };
+        Ok(Self { sources, commands, trusted, own })
     }
 
     /// All layers of a session: floor, machine, person, task; the default where nobody has any; the harness's own.
@@ -62,6 +67,7 @@ impl PolicyFiles {
     /// by it, where a session works in the very folder that holds it.
     pub(crate) fn with_task(&self, task: &[PolicySource], control: usize) -> Vec<PolicySource> {
         let mut all = vec![floor()];
+        all.extend(self.own.source());
         all.extend(self.sources.iter().cloned());
         all.extend(task.iter().cloned().map(|mut source| {
             source.only_tightens &=
@@ -88,6 +94,17 @@ impl PolicyFiles {
     }
 }
 
+/// A folder as it was named and as it really is: of one that is not there yet, where it would come to be.
+pub(crate) fn names(folder: &Path) -> (String, String) {
+    let written = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let real = written.ancestors().find_map(|above| {
+        let below = written.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(below))
+    });
+    let name = |path: &Path| normalise(&path.display().to_string());
+    (name(&written), name(real.as_deref().unwrap_or(&written)))
+}
+
 fn source(layer: Layer, file: &str, text: &str) -> PolicySource {
     PolicySource { layer, file: file.to_owned(), text: text.to_owned(), only_tightens: false }
 }
@@ -105,4 +122,22 @@ pub(crate) fn check_tool_names(policy: &Policy, layer: Layer, known: &[String]) 
         return Err(checkrein_toml::FileError { file: rule.file.clone(), line: rule.line, message, near }.into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_the_names_that_lead_to_it() {
+        let desk = tempfile::tempdir().unwrap();
+        let at = |name: &str| desk.path().canonicalize().unwrap().join(name);
+        std::fs::create_dir(at("real")).unwrap();
+        std::os::unix::fs::symlink("real", at("link")).unwrap();
+        let shown = |name: &str| at(name).display().to_string();
+        let pair = |written: &str, real: &str| (shown(written), shown(real));
+        assert_eq!(names(&at("real")), pair("real", "real"));
+        assert_eq!(names(&at("link/not/there")), pair("link/not/there", "real/not/there"));
+        assert_eq!(names(&at("real/../link")), pair("link", "real"));
+    }
 }

@@ -192,7 +192,8 @@ impl Harness {
             change.place = Some(Place { moved_from: None, ..placed(&opened.place, &new) });
             how
         };
-        change.variables = Some(variables(opened, &self.home, session));
+        let place = change.place.as_ref().unwrap_or(&opened.place);
+        change.variables = Some(self.policies.own.named(variables(opened, &self.home, session), place));
         change.fresh = how == ForkedWorkspace::Fresh;
         let mut then = opened.clone();
         then.recompose(change);

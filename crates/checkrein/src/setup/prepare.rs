@@ -41,7 +41,7 @@ impl Harness {
         let (registry, control) = (self.registry(task)?, self.control(task));
         let sources = self.policies.with_task(&task_policy(task, options)?, control.len());
         let place = self.place(task, session)?;
-        let variables = self.variables(session, control);
+        let variables = self.policies.own.named(self.variables(session, control), &place);
         let policy = load_policy(&sources, &place, &task.identity, &variables)?;
         fits(&policy, task, &registry)?;
         let known = self.models.of(&model);

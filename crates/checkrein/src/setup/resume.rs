@@ -128,6 +128,7 @@ impl Harness {
             deferred,
             skills: task.skills.clone(),
             system: system(task),
+            variables: self.policies.own.named(opened.variables.clone(), &opened.place),
             policy: self.policies.with_task(&self.own_policy(opened, task), 0),
         };
         compare(opened, &now)
