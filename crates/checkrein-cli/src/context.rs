@@ -1,12 +1,14 @@
 //! What the front knows of its surroundings: the environment, the streams, the folders. Read once, here.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anstream::AutoStream;
 use checkrein::contract::{Digest, Place};
+use checkrein::gate::Redactor;
 use checkrein::journal::EventStore;
 use checkrein::{Catalogue, Extensions, Harness, HarnessError, KeyCommands, Notify, PolicyFiles, StateFolder};
 use etcetera::BaseStrategy as _;
@@ -125,9 +127,7 @@ impl Context {
             home,
             policies: self.policies()?,
             models: Catalogue::read_from(self.config.as_deref())?,
-            environment: env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .collect(),
+            environment: environment(),
             person_home: self.person_home.clone(),
             folder: self.folder.clone(),
             extensions: Extensions {
@@ -136,6 +136,11 @@ impl Context {
                 ..Extensions::default()
             },
         })
+    }
+
+    /// What takes secrets and keys out of what the person says.
+    pub(crate) fn redactor(&self) -> Result<Redactor, HarnessError> {
+        checkrein::redactor(&environment())
     }
 
     /// Standard output, coloured where that is wanted.
@@ -149,4 +154,10 @@ impl Context {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         _ = writeln!(stream, "{red}error{red:#}: {message}");
     }
+}
+
+/// The variables that are text.
+fn environment() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    env::vars_os().filter_map(text).collect()
 }

@@ -3,7 +3,7 @@
 mod remember;
 
 use checkrein_contract::{Actor, Answer, ApprovalRequest, ApprovalState, Body, Code, EVENT_VERSION, Event, SessionId};
-use checkrein_gate::RecordedApproval;
+use checkrein_gate::{RecordedApproval, Redactor};
 use checkrein_journal::{EventStore, JournalError};
 use checkrein_session::State;
 
@@ -106,20 +106,21 @@ pub enum Word {
     },
 }
 
-/// Records a person's answer to one request. `session`, when given, is the session they mean it for. An answer that does not
-/// count is recorded as such.
+/// Records a person's answer to one request, its reason without what the `redactor` knows. `session`, when given, is the session
+/// they mean it for. An answer that does not count is recorded as such.
 ///
 /// # Errors
 /// [`HarnessError::Approval`] with the code that says why it does not count.
 pub fn answer(
     store: &dyn EventStore,
+    redactor: &Redactor,
     id: &str,
     session: Option<&SessionId>,
     person: &str,
     word: &Word,
     now: u64,
 ) -> Result<Listed, HarnessError> {
-    give(store, id, session, person, word, None, now)
+    give(store, id, session, person, &word.without_secrets(redactor), None, now)
 }
 
 /// The same; a yes may come with what is to be remembered of it, which counts only where nothing happened since it was
@@ -175,15 +176,24 @@ fn events_of(state: &State, person: &str, at: u64, bodies: Vec<Body>) -> Vec<Eve
     numbered.map(|(seq, body)| Event { v: EVENT_VERSION, seq, at, by: by.clone(), body }).collect()
 }
 
+impl Word {
+    fn without_secrets(&self, redactor: &Redactor) -> Self {
+        let mut word = self.clone();
+        if let Self::Deny { reason } | Self::Revoke { reason } | Self::Withdraw { reason } = &mut word {
+            *reason = redactor.text(reason).into_owned();
+        }
+        word
+    }
+}
+
 fn said(word: &Word, now: u64) -> Answer {
-    let plain = |text: &str| checkrein_gate::redact_text(text).into_owned();
     match word {
         Word::Approve { for_ms } => {
             Answer::Approved { expires_at: now.saturating_add(for_ms.unwrap_or(APPROVAL_MS)), uses: 1 }
         }
-        Word::Deny { reason } => Answer::Denied { reason: plain(reason) },
-        Word::Revoke { reason } => Answer::Revoked { reason: plain(reason) },
-        Word::Withdraw { reason } => Answer::Withdrawn { reason: plain(reason) },
+        Word::Deny { reason } => Answer::Denied { reason: reason.clone() },
+        Word::Revoke { reason } => Answer::Revoked { reason: reason.clone() },
+        Word::Withdraw { reason } => Answer::Withdrawn { reason: reason.clone() },
     }
 }
 

@@ -12,6 +12,7 @@ use crate::approvals::{self, Listed, Word};
 use crate::catalogue::Catalogue;
 use crate::deferral::Deferral;
 use crate::policies::{PolicyFiles, check_tool_names, names};
+use crate::secrets::redactor_of;
 use crate::setup::{Extensions, Front, Harness, HostModel, RunOptions, open_journal};
 use crate::task::{Task, project_policy};
 use crate::{HarnessError, StateFolder, home};
@@ -87,7 +88,7 @@ impl Harness {
         if approvals::find(&*self.store, id.as_str(), now)?.request().id != *id {
             return Err(HarnessError::NotFound(format!("there is no approval request `{id}`")));
         }
-        approvals::answer(&*self.store, id.as_str(), None, person, word, now)
+        approvals::answer(&*self.store, &redactor_of(&self.host())?, id.as_str(), None, person, word, now)
     }
 }
 

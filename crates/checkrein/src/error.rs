@@ -98,10 +98,12 @@ pub enum HarnessError {
         differences: Vec<String>,
     },
     /// Another process drives the session.
-    #[error("session {session} is being driven by another process; wait for it to end, or end it")]
+    #[error("session {session} is being driven by another process; {next}")]
     Busy {
         /// The session.
         session: String,
+        /// What to do.
+        next: String,
     },
     /// An approval can not be answered.
     #[error("{code}: {reason}")]
@@ -126,6 +128,12 @@ impl HarnessError {
             Self::Approval { code, .. } => Some(*code),
             _ => None,
         }
+    }
+
+    /// Another process drives the session, and what was asked for can be asked for again when it has ended.
+    pub(crate) fn busy(session: &impl ToString) -> Self {
+        let next = "wait for it to end, or end it (Ctrl-C where it runs), and say this again".to_owned();
+        Self::Busy { session: session.to_string(), next }
     }
 
     /// Exit code: 2 where the person's words or files are at fault, 130 for an interruption, else 1.

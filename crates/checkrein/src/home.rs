@@ -68,7 +68,7 @@ impl StateFolder {
         let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(fail)?;
         match file.try_lock() {
             Ok(()) => Ok(Taken { _file: file }),
-            Err(fs::TryLockError::WouldBlock) => Err(HarnessError::Busy { session: session.to_string() }),
+            Err(fs::TryLockError::WouldBlock) => Err(HarnessError::busy(session)),
             Err(fs::TryLockError::Error(error)) => Err(fail(error)),
         }
     }

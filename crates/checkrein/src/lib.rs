@@ -141,6 +141,7 @@ pub use policies::PolicyFiles;
 pub use policy_folder::{PolicyFolder, models};
 pub use projection::{Basis, Projected, Projection};
 pub use replace::replace_file;
+pub use secrets::redactor;
 pub use setup::{
     Extensions, Fork, ForkOptions, ForkedWorkspace, Front, Harness, HostModel, ResumeOptions, RunOptions, Touch,
     open_journal,

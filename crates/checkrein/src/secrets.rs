@@ -10,6 +10,16 @@ use checkrein_gate::{RecordFailure, Redactor};
 use checkrein_sandbox::Environment;
 
 use crate::HarnessError;
+use crate::keys::set_keys;
+
+/// What takes secrets and keys of models out of what a person says, where no session runs that knows them: those that this
+/// environment holds. A key that a program prints is not asked for.
+///
+/// # Errors
+/// [`HarnessError::Task`] where there are too many to be looked for.
+pub fn redactor(environment: &[(String, String)]) -> Result<Redactor, HarnessError> {
+    redactor_of(&Environment::from(environment.to_vec()).hiding(set_keys(environment)))
+}
 
 /// What takes the secrets of a task out of texts.
 pub(crate) fn redactor_of(environment: &Environment) -> Result<Redactor, HarnessError> {

@@ -159,7 +159,7 @@ fn show_rule(rule: &Rule, json: bool, context: &Context) {
 fn revoke_rule(arguments: &Deny, context: &Context) -> Result<u8, HarnessError> {
     let store = context.store()?;
     let by = arguments.by.as_deref().unwrap_or(&context.person);
-    let rule = forget(&*store, &context.state()?, &arguments.id, by, &arguments.reason, now())?;
+    let rule = forget(&*store, &context.state()?, &context.redactor()?, &arguments.id, by, &arguments.reason, now())?;
     if arguments.json {
         _ = writeln!(context.out(), "{}", rule_object(&rule));
     } else {
@@ -224,7 +224,7 @@ fn approve(arguments: &Approve, context: &Context) -> Result<u8, HarnessError> {
         return remembered(arguments, &*store, session.as_ref(), by, for_ms, context);
     }
     let word = Word::Approve { for_ms };
-    let listed = answer(&*store, &arguments.id, session.as_ref(), by, &word, now())?;
+    let listed = answer(&*store, &context.redactor()?, &arguments.id, session.as_ref(), by, &word, now())?;
     said(&listed, arguments.json, context);
     Ok(0)
 }
@@ -269,7 +269,7 @@ fn offered(offer: &Offer) -> Value {
 fn record(arguments: &Deny, word: &Word, context: &Context) -> Result<u8, HarnessError> {
     let store = context.store()?;
     let by = arguments.by.as_deref().unwrap_or(&context.person);
-    let listed = answer(&*store, &arguments.id, None, by, word, now())?;
+    let listed = answer(&*store, &context.redactor()?, &arguments.id, None, by, word, now())?;
     said(&listed, arguments.json, context);
     Ok(0)
 }

@@ -198,3 +198,37 @@ fn two_processes_on_one_session() {
     assert!(second.err.contains("is being driven by another process"), "{}", second.err);
     assert_eq!(desk.run(["journal", "verify"]).code, 0);
 }
+
+/// A remembered yes can not be taken back under a process that drives its session; whoever wants that is told how it goes.
+#[test]
+fn a_yes_is_not_taken_back_under_a_running_process() {
+    let desk = Desk::new();
+    let bash =
+        |n: u8| format!("[[step]]\ncalls = [{{ tool = \"bash\", args = {{ command = \"sh append.sh {n}\" }} }}]\n");
+    let script = format!("version = 1\n{}{}[[step]]\ntext = \"done\"\n", bash(1), bash(2));
+    let task = desk.task(&script, POLICY.split("[[rule]]\nid = \"run\"").next().unwrap(), "");
+    desk.write("task/append.sh", "echo $1 >> ledger.txt\nread word < pipe\n");
+    assert!(Command::new("mkfifo").arg(desk.path("task/pipe")).status().unwrap().success());
+    let paused = desk.json(["run".as_ref(), task.as_os_str()]);
+    let id = paused.outcome()["approvals"][0].as_str().unwrap().to_owned();
+    let ended = desk.run(["approvals", "approve", &id, "--remember", "--yes", "--json"]);
+    let offer: serde_json::Value = serde_json::from_str(ended.out.lines().next().unwrap()).unwrap();
+    let rule = offer["rule"].as_str().unwrap();
+    let driving = desk.command(["resume", &paused.session()]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let open = || fs::OpenOptions::new().write(true).open(desk.path("task/pipe")).unwrap();
+    let first = open();
+    let refused = desk.run(["approvals", "revoke", rule, "--reason", "enough"]);
+    assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
+    for told in ["is being driven by another process", "Ctrl-C", &format!("approvals revoke {rule}"), "resume"] {
+        assert!(refused.err.contains(told), "{told}: {}", refused.err);
+    }
+    drop(first);
+    drop(open());
+    assert_eq!(ended_of(driving), 0);
+    assert_eq!(fs::read_to_string(desk.path("task/ledger.txt")).unwrap(), "1\n2\n");
+    assert_eq!(desk.run(["approvals", "revoke", rule, "--reason", "enough"]).code, 0);
+}
+
+fn ended_of(child: std::process::Child) -> i32 {
+    ended(child.wait_with_output().unwrap()).code
+}

@@ -85,3 +85,40 @@ fn variables_of_the_task() {
         assert!(ended.err.contains(said), "{more}: {}", ended.err);
     }
 }
+
+/// What a person gives as a reason is kept in the journal: without the secrets and keys that the host knows by their values.
+#[test]
+fn a_reason_holds_no_secret() {
+    let key = ["words", "of", "a", "model"].join("-");
+    let script = "version = 1\n[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"sh go.sh > log.txt\" } }]\n[[step]]\ntext = \"done\"\n";
+    for words in [&["deny"][..], &["withdraw"], &["approve", "revoke"], &["approve", "forget"]] {
+        let desk = Desk::new();
+        let out = "version = 1\n[[rule]]\nid = \"out\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"write\"\npaths = [\"{root}/log.txt\"]\n\
+                   [[rule]]\nid = \"read\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n";
+        let task = desk.task(script, out, "");
+        desk.write("task/go.sh", "echo gone\n");
+        let paused = desk.json(["run".as_ref(), task.as_os_str()]);
+        let mut id = paused.outcome()["approvals"][0].as_str().unwrap().to_owned();
+        let reason = format!("it holds {} and {key}", secret());
+        for word in words {
+            let (word, more): (_, &[&str]) = match *word {
+                "approve" if words.contains(&"forget") => ("approve", &["--remember", "--yes"]),
+                "approve" => ("approve", &[]),
+                "forget" => ("revoke", &["--reason", &reason]),
+                word => (word, &["--reason", &reason]),
+            };
+            let mut command = desk.command([&["approvals", word, &id], more, &["--json"]].concat());
+            command.env("CHECKREIN_SECRET_SHOP", secret()).env("ANTHROPIC_API_KEY", &key);
+            let ended = crate::support::ended(command.output().unwrap());
+            assert_eq!(ended.code, 0, "{word}: {}{}", ended.out, ended.err);
+            assert!(!ended.out.contains(&secret()) && !ended.out.contains(&key), "{}", ended.out);
+            let line: serde_json::Value = serde_json::from_str(ended.out.lines().next().unwrap()).unwrap();
+            if let Some(rule) = line["rule"].as_str() {
+                id = rule.to_owned();
+            }
+        }
+        let journal = desk.run(["export", &paused.session()]).out;
+        assert!(journal.contains("it holds [redacted:secret SHOP] and [redacted:"), "{words:?}: {journal}");
+        assert!(!journal.contains(&secret()) && !journal.contains(&key), "{words:?}: {journal}");
+    }
+}

@@ -4,12 +4,12 @@
 use checkrein_contract::{
     Actor, ApprovalRequest, Body, Effect, Event, Facts, Finding, Question, Remembered, RuleId, SessionId, Verdict,
 };
-use checkrein_gate::redact_text;
+use checkrein_gate::Redactor;
 use checkrein_journal::{EventStore, Head};
 use checkrein_policy::{decide, remember as rules_of};
 use checkrein_session::{RecordedRule, State};
 
-use super::{Listed, Word, answer, events_of, find, give, names, refusal};
+use super::{Listed, Word, events_of, find, give, names, refusal};
 use crate::HarnessError;
 use crate::home::StateFolder;
 use crate::past::{Difference, Past, differences};
@@ -62,7 +62,7 @@ pub fn offer(
     let yes = Word::Approve { for_ms: None };
     if refusal(&listed, session, person, &yes, &state).is_some() {
         // A yes that does not count is told and recorded as any other.
-        answer(store, id, session, person, &yes, now)?;
+        give(store, id, session, person, &yes, None, now)?;
     }
     of_call(&state, events, &request, head)?.map_err(|why| no_rule(&request, &why))
 }
@@ -178,13 +178,15 @@ pub fn rule(store: &dyn EventStore, id: &str) -> Result<Rule, HarnessError> {
     }
 }
 
-/// Takes a remembered yes back: from here on what it let through is asked about again.
+/// Takes a remembered yes back: from here on what it let through is asked about again. The reason is recorded without what the
+/// `redactor` knows.
 ///
 /// # Errors
 /// [`HarnessError::NotFound`], also for one that was taken back already; [`HarnessError::Busy`] while a process drives the session.
 pub fn forget(
     store: &dyn EventStore,
     home: &StateFolder,
+    redactor: &Redactor,
     id: &str,
     person: &str,
     reason: &str,
@@ -193,7 +195,7 @@ pub fn forget(
     let person = crate::person(person).map_err(HarnessError::Task)?;
     let Rule { session, recorded } = rule(store, id)?;
     let rule: RuleId = recorded.remembered.rule;
-    let _taken = home.take(&session)?;
+    let _taken = home.take(&session).map_err(|error| counts_meanwhile(error, &rule))?;
     let head = store.head(&session)?;
     let state = State::fold(&store.read(&session, 1)?)?;
     if let Some((Actor::Person(by), _)) = recorded.forgotten {
@@ -202,8 +204,22 @@ pub fn forget(
     let mut then = state.opened().clone();
     then.forget(&rule, &recorded.remembered.policy_digest);
     let policy = load_policy(&then.policy, &then.place, &then.identity, &then.variables)?;
-    let reason = redact_text(reason).into_owned();
+    let reason = redactor.text(reason).into_owned();
     let body = Body::Forgotten { rule: rule.clone(), reason, policy_digest: policy.digest().clone() };
     store.append(&session, &head, &events_of(&state, &person, now, vec![body]))?;
     self::rule(store, rule.as_str())
+}
+
+/// A process that drives a session has read its rules, and goes by them until it ends.
+fn counts_meanwhile(error: HarnessError, rule: &RuleId) -> HarnessError {
+    match error {
+        HarnessError::Busy { session, .. } => {
+            let next = format!(
+                "what is remembered counts there until that ends: end it (Ctrl-C where it runs), take the yes back \
+                 (`checkrein approvals revoke {rule}`), and go on (`checkrein resume {session}`)"
+            );
+            HarnessError::Busy { session, next }
+        }
+        other => other,
+    }
 }

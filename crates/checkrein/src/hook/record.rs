@@ -68,7 +68,7 @@ impl Session {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(HarnessError::Busy { session: self.id.to_string() })
+        Err(HarnessError::busy(&self.id))
     }
 
     fn made(&self, clock: &dyn Clock) -> Result<Head, HarnessError> {

@@ -2,7 +2,7 @@
 
 use checkrein::approvals::{Word, answer};
 use checkrein::contract::{Actor, Answer, ApprovalId, Body, Code, EVENT_VERSION, Event, Outcome, Status};
-use checkrein::gate::Clock as _;
+use checkrein::gate::{Clock as _, Redactor};
 use checkrein::verify::verify_events;
 use checkrein::{HarnessError, SystemClock};
 use serde_json::json;
@@ -43,10 +43,11 @@ async fn questions_and_answers_have_their_time() {
     let rig = rig();
     let (outcome, id) = paused(&rig).await;
     let asked = rig.events(&outcome.session).last().unwrap().at;
-    let late = answer(&*rig.harness.store, id.as_str(), None, "dana", &YES, now() + 25 * HOUR_MS).unwrap_err();
+    let late = answer(&*rig.harness.store, &Redactor::default(), id.as_str(), None, "dana", &YES, now() + 25 * HOUR_MS)
+        .unwrap_err();
     assert!(matches!(late, HarnessError::Approval { code: Code::ApprovalExpired, .. }), "{late}");
     let short = Word::Approve { for_ms: Some(1) };
-    answer(&*rig.harness.store, id.as_str(), None, "dana", &short, asked - HOUR_MS).unwrap();
+    answer(&*rig.harness.store, &Redactor::default(), id.as_str(), None, "dana", &short, asked - HOUR_MS).unwrap();
     assert_eq!(rig.resume(&outcome.session).drive().await.unwrap().status, Status::Completed);
     assert_eq!(codes(&rig, &outcome), [Some(Code::ApprovalExpired)]);
     assert!(!rig.project().join("ledger.txt").exists());
@@ -76,7 +77,7 @@ async fn a_yes_that_is_nobodys_does_not_count() {
     }
     let waiting = rig.resume(&outcome.session).drive().await.unwrap();
     assert_eq!((waiting.status, waiting.approvals.len()), (Status::NeedsApproval, 1));
-    answer(&*rig.harness.store, id.as_str(), None, "dana", &YES, now()).unwrap();
+    answer(&*rig.harness.store, &Redactor::default(), id.as_str(), None, "dana", &YES, now()).unwrap();
     assert_eq!(rig.resume(&outcome.session).drive().await.unwrap().status, Status::Completed);
     assert_eq!(std::fs::read_to_string(rig.project().join("ledger.txt")).unwrap(), "x\n");
     let mut events = rig.events(&outcome.session);
@@ -99,7 +100,7 @@ async fn a_cancelled_run_takes_its_questions_back() {
     driven.cancel_token().cancel();
     assert_eq!(driven.drive().await.unwrap().status, Status::Cancelled);
     drop(driven);
-    let late = answer(&*rig.harness.store, id.as_str(), None, "dana", &YES, now()).unwrap_err();
+    let late = answer(&*rig.harness.store, &Redactor::default(), id.as_str(), None, "dana", &YES, now()).unwrap_err();
     assert!(matches!(late, HarnessError::Approval { code: Code::ApprovalWithdrawn, .. }), "{late}");
     assert_eq!(rig.resume(&outcome.session).drive().await.unwrap().status, Status::Completed);
     assert!(!rig.project().join("ledger.txt").exists());

@@ -3,6 +3,7 @@
 use checkrein::contract::{
     Actor, Answer, Body, Event, Note, Remembered, RuleId, SessionId, Settlement, Status, Verdict,
 };
+use checkrein::gate::Redactor;
 use checkrein::verify::{Fault, verify_events};
 use checkrein::{Front, RunOptions, Unobserved};
 use serde_json::json;
@@ -20,7 +21,8 @@ async fn events() -> (SessionId, Vec<Event>) {
     let id = outcome.approvals.first().expect("bash is asked about").clone();
     let word = checkrein::approvals::Word::Approve { for_ms: None };
     let now = rig.events(&outcome.session).last().unwrap().at;
-    checkrein::approvals::answer(&*rig.harness.store, id.as_str(), None, "dana", &word, now).unwrap();
+    checkrein::approvals::answer(&*rig.harness.store, &Redactor::default(), id.as_str(), None, "dana", &word, now)
+        .unwrap();
     rig.resume(&outcome.session).drive().await.unwrap();
     let events = rig.events(&outcome.session);
     (outcome.session, events)

@@ -169,6 +169,7 @@ async fn running_again_needs_another_yes() {
         let word = Word::Approve { for_ms: None };
         checkrein::approvals::answer(
             &*rig.harness.store,
+            &checkrein::gate::Redactor::default(),
             id,
             None,
             "dana",

@@ -1,6 +1,7 @@
 //! Replay: real sessions come out the same, and each kind of change in a journal is named where it is.
 
 use checkrein::contract::{Answer, Body, Code, Event, OnAsk, StopOn, Verdict};
+use checkrein::gate::Redactor;
 use checkrein::past::Past;
 use checkrein::replay::{Divergence, Replayed, replay};
 use checkrein::{Front, RunOptions, Unobserved};
@@ -20,7 +21,8 @@ async fn events() -> Vec<Event> {
     let id = outcome.approvals.first().expect("bash is asked about").clone();
     let word = checkrein::approvals::Word::Deny { reason: "not today".to_owned() };
     let now = rig.events(&outcome.session).last().unwrap().at;
-    checkrein::approvals::answer(&*rig.harness.store, id.as_str(), None, "dana", &word, now).unwrap();
+    checkrein::approvals::answer(&*rig.harness.store, &Redactor::default(), id.as_str(), None, "dana", &word, now)
+        .unwrap();
     rig.resume(&outcome.session).drive().await.unwrap();
     rig.events(&outcome.session)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use checkrein::approvals::{self, Word};
 use checkrein::contract::{ApprovalState, Body, Digest, Event, SessionId};
+use checkrein::gate::Redactor;
 use checkrein::journal::{
     EventStore, FoundRow, Head, JournalError, Pruned, Pruning, PublicKey, SessionMeta, SessionRow, SignedHead,
     StoredRow,
@@ -99,7 +100,7 @@ impl Disk {
         let listed = approvals::list(&world.disk, now).unwrap_or_default();
         let Some(given) = listed.iter().find(|listed| listed.state == ApprovalState::Approved) else { return };
         let (request, word) = (given.request(), Word::Revoke { reason: "on second thought".to_owned() });
-        if approvals::answer(&world.disk, request.id.as_str(), None, "rob", &word, now).is_ok() {
+        if approvals::answer(&world.disk, &Redactor::default(), request.id.as_str(), None, "rob", &word, now).is_ok() {
             world.mark("people/revokes-meanwhile");
             let events = world.events(&request.session);
             let mut inner = world.inner();

@@ -41,7 +41,7 @@ impl Machine for SimMachine {
     }
 
     fn take(&self, _home: &StateFolder, session: &SessionId) -> Result<Held, HarnessError> {
-        let busy = || HarnessError::Busy { session: session.to_string() };
+        let busy = || HarnessError::Busy { session: session.to_string(), next: "wait".to_owned() };
         if self.0.meet(Op::Lock) == Some(Kind::Taken) || !self.0.inner().held.insert(session.clone()) {
             return Err(busy());
         }
