@@ -19,7 +19,7 @@ use serde_json::Value;
 
 pub use difference::{Difference, differences};
 pub use record::fixtures;
-pub use suggest::{Suggestion, suggest};
+pub use suggest::{Suggested, Suggestion, Unspared, suggest};
 
 use crate::HarnessError;
 use crate::setup::load_policy;

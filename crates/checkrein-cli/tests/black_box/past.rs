@@ -206,3 +206,44 @@ fn another_agents_past_is_taken_over() {
     assert_eq!(desk.run(["policy", "import", "--from", "claude", "settings.json", "--to", "theirs.toml"]).code, 2);
     assert_eq!(desk.run(["policy", "lint", "theirs.toml"]).code, 0);
 }
+
+/// What a suggested rule lets through is what `policy diff` says of it; a question that no rule can spare is explained.
+#[test]
+fn suggestions_say_what_they_do_and_what_they_can_not() {
+    let desk = Desk::new();
+    let policy = "version = 1\n[[rule]]\nid = \"look\"\ndecision = \"allow\"\nreason = \"free\"\neffect = \"read\"\npaths = [\"{root}/**\"]\n[[rule]]\nid = \"mine\"\ndecision = \"ask\"\nreason = \"a person decides\"\neffect = \"write\"\npaths = [\"{root}/mine/**\"]\n";
+    let call =
+        |command: &str| format!("[[step]]\ncalls = [{{ tool = \"bash\", args = {{ command = \"{command}\" }} }}]\n");
+    let commands = ["touch notes/a", "touch mine/a", "touch notes/b; rm -rf src"].map(call).concat();
+    let task =
+        desk.task(&format!("version = 1\n{commands}[[step]]\ntext = \"done\"\n"), policy, "tools = [\"bash\"]\n");
+    for file in ["task/notes/kept", "task/mine/kept", "task/src/kept"] {
+        desk.write(file, "");
+    }
+    let mut lines = desk.json(["run".as_ref(), task.as_os_str()]);
+    let session = lines.session();
+    for answer in ["approve", "approve", "deny"] {
+        assert_eq!(lines.status(), "needs_approval", "{}", lines.outcome());
+        let id = lines.outcome()["approvals"].as_array().and_then(|all| all.last()).expect("a request").clone();
+        let id = id.as_str().expect("an id").to_owned();
+        let answered = match answer {
+            "deny" => desk.run(["approvals", "deny", &id, "--reason", "no", "--by", "dana"]),
+            _ => desk.run(["approvals", answer, &id, "--by", "dana"]),
+        };
+        assert_eq!(answered.code, 0, "{}", answered.err);
+        lines = desk.json(["resume", &session]);
+    }
+    let suggested = desk.run(["policy", "suggest", &session]).out;
+    assert!(suggested.contains("notes/a") && !suggested.contains("rm -rf src"), "{suggested}");
+    assert!(!suggested.contains("also lets through: 1"), "{suggested}");
+    let why = "asks, which an allow beside it does not change";
+    assert!(suggested.contains("# not spared: ") && suggested.contains(why), "{suggested}");
+    assert!(suggested.contains("rule mine ("), "{suggested}");
+    let json = desk.run(["policy", "suggest", &session, "--json"]).out;
+    assert!(json.lines().any(|line| line.contains("\"not_spared\":\"rule mine")), "{json}");
+    let before = desk.path("task/policy.toml").display().to_string();
+    desk.write("after.toml", policy);
+    assert_eq!(desk.run(["policy", "suggest", &session, "--to", "after.toml", "--yes"]).code, 0);
+    let diff = desk.run(["policy", "diff", &before, "after.toml", "--against", &session]).out;
+    assert!(diff.contains("1 of 3 recorded decisions change: 1 looser"), "{diff}");
+}

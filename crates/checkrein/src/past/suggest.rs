@@ -19,8 +19,28 @@ pub struct Suggestion {
     pub rule: String,
     /// Calls that a person said yes to and that it lets run without a question (together with the suggestions before it).
     pub spares: Vec<usize>,
-    /// Other calls that it would let through, though nobody said yes to them.
+    /// Other calls that it would let through, though nobody said yes to them (together with the suggestions before it).
     pub also: Vec<usize>,
+}
+
+/// Rules, and what they do not reach.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Suggested {
+    /// The rules.
+    pub rules: Vec<Suggestion>,
+    /// Calls that a person said yes to and that these rules spare no question.
+    pub unspared: Vec<Unspared>,
+}
+
+/// A call that a person said yes to and that no suggestion spares a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unspared {
+    /// Which call, by number.
+    pub call: usize,
+    /// What it gets with the suggested rules; *allow* where the policy spares the question already.
+    pub verdict: Verdict,
+    /// The first part of it that gets this, with what decided so.
+    pub step: Option<TraceStep>,
 }
 
 /// A rule before it has a name.
@@ -33,12 +53,12 @@ struct Candidate {
 }
 
 /// The fewest rules that cover what was said yes to. What no allow rule can give (a rule of a stronger layer asks, or a
-/// part is not known before it runs) is covered by none. `policy` is the file that they would be added to; without one
+/// part is not known before it runs) is covered by none and named. `policy` is the file that they would be added to; without one
 /// they are added to what each session had.
 ///
 /// # Errors
 /// [`HarnessError::File`] for a mistake in the policy.
-pub fn suggest(past: &Past, policy: Option<&PolicySource>) -> Result<Vec<Suggestion>, HarnessError> {
+pub fn suggest(past: &Past, policy: Option<&PolicySource>) -> Result<Suggested, HarnessError> {
     let before = past.judged(policy)?;
     let wanted: Vec<usize> = (0..past.calls().len())
         .filter(|at| past.calls().get(*at).is_some_and(|call| call.approved))
@@ -63,16 +83,28 @@ pub fn suggest(past: &Past, policy: Option<&PolicySource>) -> Result<Vec<Suggest
             (chosen, covered) = (fewer, still);
         }
     }
-    let mut suggestions = Vec::new();
+    let mut suggestions: Vec<Suggestion> = Vec::new();
     for (number, candidate) in chosen.iter().enumerate() {
         let so_far = chosen.get(..=number).unwrap_or_default();
-        let earlier: Vec<usize> = suggestions.iter().flat_map(|one: &Suggestion| one.spares.clone()).collect();
-        let spares: Vec<usize> =
-            spared(past, policy, so_far, &wanted)?.into_iter().filter(|call| !earlier.contains(call)).collect();
-        let also = let_through(past, policy, &before, std::slice::from_ref(candidate), &wanted)?;
+        let after = judged_with(past, policy, so_far)?;
+        let new = |calls: Vec<usize>, known: fn(&Suggestion) -> &Vec<usize>| -> Vec<usize> {
+            let earlier = |call: &usize| suggestions.iter().any(|one| known(one).contains(call));
+            calls.into_iter().filter(|call| !earlier(call)).collect()
+        };
+        let spares = new(allowed(&after, &wanted), |one| &one.spares);
+        let also = new(let_through(&before, &after, &wanted), |one| &one.also);
         suggestions.push(Suggestion { rule: toml(candidate), spares, also });
     }
-    Ok(suggestions)
+    let after = judged_with(past, policy, &chosen)?;
+    let spared = |call: &usize| suggestions.iter().any(|one| one.spares.contains(call));
+    let approved = (0..past.calls().len()).filter(|at| past.calls().get(*at).is_some_and(|call| call.approved));
+    let unspared = approved.filter(|call| !spared(call)).filter_map(|call| {
+        let decision = after.get(call)?;
+        let step = decision.trace.iter().find(|step| step.decision == decision.verdict).cloned();
+        Some(Unspared { call, verdict: decision.verdict, step })
+    });
+    let unspared = unspared.collect();
+    Ok(Suggested { rules: suggestions, unspared })
 }
 
 /// What of a call is asked about because no rule speaks of it.
@@ -87,24 +119,17 @@ fn spared(
     rules: &[Candidate],
     wanted: &[usize],
 ) -> Result<Vec<usize>, HarnessError> {
-    let after = judged_with(past, policy, rules)?;
-    Ok(wanted.iter().copied().filter(|at| after.get(*at).is_some_and(|one| one.verdict == Verdict::Allow)).collect())
+    Ok(allowed(&judged_with(past, policy, rules)?, wanted))
 }
 
-/// Other calls that these rules bring nearer to running: of which fewer parts are asked about than before.
-fn let_through(
-    past: &Past,
-    policy: Option<&PolicySource>,
-    before: &[Decision],
-    rules: &[Candidate],
-    wanted: &[usize],
-) -> Result<Vec<usize>, HarnessError> {
-    let after = judged_with(past, policy, rules)?;
-    let fewer = |at: usize| {
-        let questions = |decisions: &[Decision]| decisions.get(at).map_or(0, |decision| open(decision).count());
-        questions(&after) < questions(before)
-    };
-    Ok((0..before.len()).filter(|at| !wanted.contains(at) && fewer(*at)).collect())
+fn allowed(after: &[Decision], wanted: &[usize]) -> Vec<usize> {
+    wanted.iter().copied().filter(|at| after.get(*at).is_some_and(|one| one.verdict == Verdict::Allow)).collect()
+}
+
+/// Other calls of which less is refused than before: those that `policy diff` names for the same rules.
+fn let_through(before: &[Decision], after: &[Decision], wanted: &[usize]) -> Vec<usize> {
+    let looser = before.iter().zip(after).enumerate().filter(|(_, (old, new))| new.verdict < old.verdict);
+    looser.map(|(at, _)| at).filter(|at| !wanted.contains(at)).collect()
 }
 
 fn judged_with(past: &Past, policy: Option<&PolicySource>, rules: &[Candidate]) -> Result<Vec<Decision>, HarnessError> {

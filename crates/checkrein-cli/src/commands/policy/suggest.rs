@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use checkrein::HarnessError;
-use checkrein::contract::{PolicySource, Verdict};
-use checkrein::past::{Past, Suggestion, suggest};
+use checkrein::contract::{PolicySource, Verdict, Winner};
+use checkrein::past::{Past, Suggested, Suggestion, Unspared, suggest};
 use checkrein::policy::fixtures::{self, Fixtures, Judge};
 use checkrein::policy::{Models, Source, floor, foreign_tools};
 use serde_json::json;
@@ -15,7 +15,7 @@ use super::super::policy_file::{read, source};
 use super::diff::sessions;
 use crate::arguments::PolicySuggest;
 use crate::context::Context;
-use crate::view::{call_in_a_line, printable, recorded_call};
+use crate::view::{by, call_in_a_line, printable, recorded_call, what};
 
 /// Calls that are shown of each kind.
 const SHOWN: usize = 5;
@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &PolicySuggest, context: &Context) -> Result<u8, Ha
     let store = context.store()?;
     let past = Past::read(&*store, &sessions(&*store, arguments.sessions.iter().map(String::as_str), context)?)?;
     let policy = arguments.to.as_deref().filter(|path| path.exists()).map(source).transpose()?;
-    let found = suggest(&past, policy.as_ref())?;
+    let Suggested { rules: found, unspared } = suggest(&past, policy.as_ref())?;
     let approved = past.calls().iter().filter(|call| call.approved).count();
     let mut out = context.out();
     for one in &found {
@@ -50,6 +50,7 @@ pub(super) fn run(arguments: &PolicySuggest, context: &Context) -> Result<u8, Ha
         }
         _ = writeln!(out);
     }
+    not_spared(&mut *out, &unspared, &past, arguments.json);
     let spared: usize = found.iter().map(|one| one.spares.len()).sum();
     if !arguments.json {
         let rules = if found.len() == 1 { "1 rule".to_owned() } else { format!("{} rules", found.len()) };
@@ -58,6 +59,37 @@ pub(super) fn run(arguments: &PolicySuggest, context: &Context) -> Result<u8, Ha
     match &arguments.to {
         Some(path) if !found.is_empty() => add(arguments, path, &found, context),
         _ => Ok(0),
+    }
+}
+
+/// The yeses that no rule would have spared, as comments too.
+fn not_spared(out: &mut dyn std::io::Write, unspared: &[Unspared], past: &Past, json: bool) {
+    let shown = if json { unspared.len() } else { SHOWN };
+    for one in unspared.iter().take(shown) {
+        let (Some(call), why) = (past.calls().get(one.call).map(recorded_call), why(one)) else { continue };
+        if json {
+            _ = writeln!(out, "{}", json!({ "call": call, "not_spared": why }));
+        } else {
+            _ = writeln!(out, "# not spared: {}: {}", printable(&call), printable(&why));
+        }
+    }
+    if unspared.len() > shown {
+        _ = writeln!(out, "# not spared: {} more", unspared.len() - shown);
+    }
+}
+
+/// Why no suggestion spares the question about a call.
+fn why(one: &Unspared) -> String {
+    let Some(step) = &one.step else { return format!("it is {} now", one.verdict) };
+    match (one.verdict, &step.winner) {
+        (Verdict::Allow, _) => format!("it is not asked about any more, by {}", by(step)),
+        (Verdict::Deny, _) => format!("it is denied now, by {}", by(step)),
+        (Verdict::Ask, Winner::Rule(rule)) => {
+            let place = format!("{}:{}", rule.file, rule.line);
+            format!("rule {} ({place}) asks, which an allow beside it does not change", rule.rule)
+        }
+        (Verdict::Ask, Winner::Default) => format!("no rule that is narrow enough speaks of {}", what(step)),
+        (Verdict::Ask, _) => format!("{}: {}", what(step), by(step)),
     }
 }
 
@@ -72,7 +104,7 @@ fn list(out: &mut dyn std::io::Write, what: &str, calls: &[usize], past: &Past) 
     }
 }
 
-/// Cases that must not be allowed and that this rule, alone, lets through or brings nearer to it.
+/// Cases that must not be allowed and that this rule, alone, lets through.
 fn cases(arguments: &PolicySuggest, rule: &str) -> Result<Vec<String>, HarnessError> {
     let mut through = Vec::new();
     for path in &arguments.cases {
