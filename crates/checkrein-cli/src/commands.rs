@@ -17,6 +17,8 @@ mod script;
 mod sessions;
 mod tools;
 
+use std::collections::BTreeMap;
+
 use checkrein::HarnessError;
 
 use crate::arguments::Command;
@@ -67,6 +69,15 @@ fn duration_ms(option: &str, text: &str) -> Result<u64, HarnessError> {
 }
 
 /// A mistake in what was typed.
+/// On whose behalf, as `--as NAME=VALUE` says it.
+fn identity(pairs: &[String]) -> Result<BTreeMap<String, String>, HarnessError> {
+    let pair = |pair: &String| {
+        let (name, value) = pair.split_once('=').ok_or_else(|| usage(format!("--as {pair}: write NAME=VALUE")))?;
+        Ok((name.to_owned(), value.to_owned()))
+    };
+    pairs.iter().map(pair).collect()
+}
+
 fn usage(message: impl Into<String>) -> HarnessError {
     HarnessError::Task(message.into())
 }

@@ -88,6 +88,8 @@ pub enum Score {
 pub struct Fixtures {
     /// The world.
     pub world: World,
+    /// Whether a header describes it; else it is the usual one.
+    pub described: bool,
     /// The calls.
     pub all: Vec<Fixture>,
 }
@@ -102,17 +104,18 @@ pub fn read(source: Source<'_>) -> Result<Fixtures, FileError> {
         #[serde(rename = "format")]
         _format: String,
         #[serde(default)]
-        world: World,
+        world: Option<World>,
     }
     if source.text.trim_start().starts_with('[') {
-        return Ok(Fixtures { world: World::default(), all: source.json()? });
+        return Ok(Fixtures { all: source.json()?, ..Fixtures::default() });
     }
     let mut fixtures = Fixtures::default();
     for (index, line) in source.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         if index == 0
             && let Ok(header) = serde_json::from_str::<Header>(line)
         {
-            fixtures.world = header.world;
+            fixtures.described = header.world.is_some();
+            fixtures.world = header.world.unwrap_or_default();
             continue;
         }
         let fixture = Source { file: source.file, text: line }.json();

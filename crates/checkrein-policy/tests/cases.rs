@@ -22,12 +22,12 @@ fn main() {
     let mut trials = Vec::new();
     let read = |file: &str, text: &str| fixtures::read(Source { file, text }).expect("the fixtures load");
 
-    let Fixtures { world, all } = read("cases.jsonl", include_str!("decisions/cases.jsonl"));
+    let Fixtures { world, all, .. } = read("cases.jsonl", include_str!("decisions/cases.jsonl"));
     assert!(all.len() >= 403, "cases are only ever added");
     let cases = Arc::new(Mutex::new(Suite::new(support::judge(world))));
     trials.extend(all.into_iter().map(|fixture| trial(fixture, &cases)));
 
-    let Fixtures { world, all } = read("more.jsonl", include_str!("decisions/more.jsonl"));
+    let Fixtures { world, all, .. } = read("more.jsonl", include_str!("decisions/more.jsonl"));
     assert!(all.len() >= 1_800, "cases are only ever added");
     let more = Arc::new(Mutex::new(Suite::new(support::judge(world))));
     trials.extend(all.into_iter().map(|fixture| trial(fixture, &more)));
@@ -42,6 +42,7 @@ fn main() {
         cwd: "/home/user/project".into(),
         home: "/home/user".into(),
         files: vec![],
+        ..World::default()
     };
     let tools = foreign_tools().expect("the built-in manifests load");
     let seed = Arc::new(Mutex::new(Suite::new(Judge::new(policies, tools, Models::built_in().clone(), world))));

@@ -30,9 +30,14 @@ pub struct CheckedCall {
 ///
 /// # Errors
 /// [`HarnessError::File`] for a mistake in one of them.
-pub fn policy_for(files: &PolicyFiles, own: &[PolicySource], place: &Place) -> Result<Arc<Policy>, HarnessError> {
+pub fn policy_for(
+    files: &PolicyFiles,
+    own: &[PolicySource],
+    place: &Place,
+    identity: &Identity,
+) -> Result<Arc<Policy>, HarnessError> {
     let nowhere = files.own.named(vec![("spill".to_owned(), "/dev/null/no-spill".to_owned())], place);
-    load_policy(&files.with_task(own, 0), place, &Identity::default(), &nowhere)
+    load_policy(&files.in_force(own), place, identity, &nowhere)
 }
 
 /// Judges one call: a bash command line, or a tool by the names other harnesses use. `stated` are facts to take instead of

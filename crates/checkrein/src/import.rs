@@ -6,7 +6,7 @@ mod codex;
 
 use std::path::Path;
 
-use checkrein_contract::{Layer, Place, PolicySource};
+use checkrein_contract::{Identity, Layer, Place, PolicySource};
 
 use crate::hook::Caller;
 use crate::{HarnessError, PolicyFiles, policy_for};
@@ -94,7 +94,9 @@ fn loads(rule: &str) -> Result<(), String> {
     let source = PolicySource { layer: Layer::Project, file, text, only_tightens: false };
     let place =
         Place { root: "/project".into(), cwd: "/project".into(), home: "/home/user".into(), ..Place::default() };
-    policy_for(&PolicyFiles::default(), &[source], &place).map(|_| ()).map_err(|error| error.to_string())
+    policy_for(&PolicyFiles::default(), &[source], &place, &Identity::default())
+        .map(|_| ())
+        .map_err(|error| error.to_string())
 }
 
 /// A text as a TOML string.

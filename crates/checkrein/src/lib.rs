@@ -138,7 +138,7 @@ pub use notify::Notify;
 pub use observer::{Asker, Observer, Unobserved};
 pub use person::person;
 pub use policies::PolicyFiles;
-pub use policy_folder::{PolicyFolder, models};
+pub use policy_folder::{PolicyFolder, models, tools};
 pub use projection::{Basis, Projected, Projection};
 pub use replace::replace_file;
 pub use secrets::redactor;

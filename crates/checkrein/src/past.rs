@@ -18,7 +18,7 @@ use checkrein_policy::{Policy, decide};
 use serde_json::Value;
 
 pub use difference::{Difference, differences};
-pub use record::fixtures;
+pub use record::{Recorded, fixtures};
 pub use suggest::{Suggested, Suggestion, Unspared, suggest};
 
 use crate::HarnessError;

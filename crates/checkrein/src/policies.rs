@@ -61,6 +61,12 @@ impl PolicyFiles {
         Ok(Self { sources, commands, trusted, own })
     }
 
+    /// The layers that hold where these files are the task's or the project's, as a session in words has them: what was found
+    /// and is not trusted only tightens.
+    pub fn in_force(&self, own: &[PolicySource]) -> Vec<PolicySource> {
+        self.with_task(own, 0)
+    }
+
     /// All layers of a session: floor, machine, person, task; the default where nobody has any; the harness's own.
     ///
     /// The harness's own rules let cut text be read, and keep what steers this session (`{control.N}`) from being changed

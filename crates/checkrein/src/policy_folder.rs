@@ -32,16 +32,23 @@ impl PolicyFolder {
             let source = PolicySource { layer: Layer::Project, file, text: read(&path)?, only_tightens: false };
             policies.insert(stem(&path), vec![source]);
         }
-        let mut tools = Vec::new();
-        for path in toml_files(&folder.join("tools"))? {
-            let (file, text) = (path.display().to_string(), read(&path)?);
-            tools.push(Manifest::load(Source { file: &file, text: &text })?);
-        }
-        // What speaks for one tool comes before what speaks for all of them.
-        tools.sort_by_key(|tool| (tool.name == "*", tool.server.as_deref() == Some("*")));
-        tools.extend(foreign_tools()?);
-        Ok(Self { policies, tools, models: models(&folder.join("commands"))? })
+        Ok(Self { policies, tools: tools(&folder.join("tools"))?, models: models(&folder.join("commands"))? })
     }
+}
+
+/// The tools of a folder, if it is there, then those that are built in.
+///
+/// # Errors
+/// The first mistake in one of its files.
+pub fn tools(folder: &Path) -> Result<Vec<Manifest>, HarnessError> {
+    let mut tools = Vec::new();
+    for (file, text) in &texts(folder)? {
+        tools.push(Manifest::load(Source { file, text })?);
+    }
+    // What speaks for one tool comes before what speaks for all of them.
+    tools.sort_by_key(|tool| (tool.name == "*", tool.server.as_deref() == Some("*")));
+    tools.extend(foreign_tools()?);
+    Ok(tools)
 }
 
 /// The command models that ship, with a person's own from a folder, if it is there.

@@ -113,9 +113,13 @@ pub(crate) struct PolicyCheck {
     /// Facts to take instead of looking: a JSON file with `links`
     #[arg(long, value_name = "FILE")]
     pub(crate) facts: Option<PathBuf>,
-    /// The policy (default: yours, or the one that ships)
+    /// The policy of the project (default: what `run` would use there: .checkrein/policy.toml, which only tightens until it is
+    /// trusted). Yours and the machine's hold as well; the one that ships where there is no other
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// On whose behalf: person=sam, tenant=acme ...; may be given several times
+    #[arg(long = "as", value_name = "NAME=VALUE")]
+    pub(crate) identity: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -129,16 +133,17 @@ pub(crate) struct PolicyTest {
     /// The same, for a file of cases with their world in a header
     #[arg(long, value_name = "FILE")]
     pub(crate) cases: Vec<PathBuf>,
-    /// The policy for calls that name none
+    /// The policy for calls that name none, which then counts alone, with tools/*.toml and commands/*.toml beside it (default:
+    /// what `policy check` judges by in this folder)
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// Where policies that calls name are: NAME.toml, beside tools/*.toml and commands/*.toml
     #[arg(long, value_name = "DIR")]
     pub(crate) policies: Option<PathBuf>,
-    /// The project folder that the calls were recorded in
+    /// The project folder that the calls were recorded in, where no header says it
     #[arg(long, value_name = "DIR", default_value = "/home/user/project")]
     pub(crate) root: String,
-    /// The home folder they were recorded in
+    /// The home folder they were recorded in, where no header says it
     #[arg(long, value_name = "DIR", default_value = "/home/user")]
     pub(crate) home: String,
     /// Write the decisions that come out into the fixtures, after a yes to the shown change

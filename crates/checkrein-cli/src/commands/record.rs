@@ -12,7 +12,7 @@ use super::policy_file::{read, source};
 use super::{block_on, usage};
 use crate::arguments::Record;
 use crate::context::Context;
-use crate::view::printable;
+use crate::view::{printable, recorded_call};
 
 pub(super) fn run(arguments: &Record, context: &Context) -> Result<u8, HarnessError> {
     let lines = match arguments.agent {
@@ -20,7 +20,13 @@ pub(super) fn run(arguments: &Record, context: &Context) -> Result<u8, HarnessEr
         None => {
             let store = context.store()?;
             let session = store.find(&arguments.session)?;
-            fixtures(&Past::read(&*store, &[session])?)?
+            let past = Past::read(&*store, &[session])?;
+            let recorded = fixtures(&past)?;
+            for call in recorded.left.iter().filter_map(|at| past.calls().get(*at)) {
+                let why = "its session had moved, or acted for somebody else; a file has one world";
+                context.complain(&format!("not recorded: {}: {why}", printable(&recorded_call(call))));
+            }
+            recorded.lines
         }
     };
     let mut out = context.out();

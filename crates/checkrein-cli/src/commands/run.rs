@@ -6,7 +6,7 @@ use checkrein::contract::{CallId, Event, OnAsk, Outcome, Settlement};
 use checkrein::usage::counted;
 use checkrein::{Asker, Front, HarnessError, ResumeOptions, RunOptions, Session, task};
 
-use super::usage;
+use super::{identity, usage};
 use crate::arguments::{Resume, Run};
 use crate::context::Context;
 use crate::interrupts::Interrupts;
@@ -30,10 +30,7 @@ pub(super) fn run(arguments: &Run, context: &Context) -> Result<u8, HarnessError
         None => task::from_words(&words, context.folder())?,
     };
     arguments.budget.iter().for_each(|limit| limit.set(&mut task.budget));
-    for pair in &arguments.identity {
-        let (name, value) = pair.split_once('=').ok_or_else(|| usage(format!("--as {pair}: write NAME=VALUE")))?;
-        task.identity.0.insert(name.to_owned(), value.to_owned());
-    }
+    task.identity.0.extend(identity(&arguments.identity)?);
     let on_ask = if arguments.unattended {
         Some(OnAsk::Deny)
     } else {

@@ -20,6 +20,7 @@ mod fork;
 mod hook;
 mod instructions;
 mod journal;
+mod judging;
 mod killed_often;
 mod kills;
 mod ledger;

@@ -1,22 +1,44 @@
 //! Recorded calls as fixtures: what a session did, to be judged again by whatever policy comes.
 
-use checkrein_contract::digest_json;
+use std::collections::BTreeMap;
+
+use checkrein_contract::{SessionOpened, digest_json};
 use serde_json::{Map, Value, json};
 
 use super::Past;
 
-/// The fixtures of the past, as lines of JSON: a header that says where it happened, then a call a line, each with the
-/// verdict it got from the rules of its time, what was found out for it, what it would do, and the digest of the schema its
-/// tool had. Arguments are those of the journal, so no secret is in them. Only calls of the first session's place are
-/// written; a fixture file has one world.
-pub fn fixtures(past: &Past) -> Result<Vec<String>, crate::HarnessError> {
-    let Some(opened) = past.opened.first() else { return Ok(Vec::new()) };
-    let place = &opened.place;
-    let world = json!({ "root": place.root, "cwd": place.cwd, "home": place.home });
+/// The past as fixtures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Lines of JSON: the header, then a call a line.
+    pub lines: Vec<String>,
+    /// Calls that are in none of them, by number: they were judged in another world than the one of the header.
+    pub left: Vec<usize>,
+}
+
+/// The fixtures of the past, as lines of JSON: a header that says where it happened and on whose behalf, then a call a line,
+/// each with the verdict it got from the rules of its time, what was found out for it, what it would do, and the digest of the
+/// schema its tool had. Arguments are those of the journal, so no secret is in them. Only calls of the first session's world
+/// are written, since a fixture file has one; the others are named.
+///
+/// # Errors
+/// [`HarnessError`](crate::HarnessError) for a mistake in a policy.
+pub fn fixtures(past: &Past) -> Result<Recorded, crate::HarnessError> {
+    let Some(first) = past.opened.first() else { return Ok(Recorded::default()) };
+    let place = &first.place;
+    let variables: BTreeMap<_, _> = first.variables.iter().cloned().collect();
+    let world = json!({
+        "root": place.root, "cwd": place.cwd, "home": place.home, "identity": first.identity, "variables": variables,
+    });
     let mut lines = vec![json!({ "format": "checkrein-calls-1", "world": world }).to_string()];
+    let mut left = Vec::new();
     let verdicts = past.judged(None)?;
-    for (call, decision) in past.calls().iter().zip(verdicts) {
-        let Some(opened) = past.opened(call).filter(|opened| opened.place == *place) else { continue };
+    for (number, (call, decision)) in past.calls().iter().zip(verdicts).enumerate() {
+        let same = |opened: &&SessionOpened| opened.place == *place && opened.identity == first.identity;
+        let Some(opened) = past.opened(call).filter(same) else {
+            left.push(number);
+            continue;
+        };
         let mut line = Map::new();
         let effects: Vec<_> = call.decision.trace.iter().filter_map(|step| step.effect.as_ref()).collect();
         line.insert("note".to_owned(), json!(format!("{} {}", call.session, call.call)));
@@ -31,5 +53,5 @@ pub fn fixtures(past: &Past) -> Result<Vec<String>, crate::HarnessError> {
         }
         lines.push(Value::Object(line).to_string());
     }
-    Ok(lines)
+    Ok(Recorded { lines, left })
 }

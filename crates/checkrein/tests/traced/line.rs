@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use checkrein::contract::{Effect, Place};
+use checkrein::contract::{Effect, Identity, Place};
 use checkrein::{PolicyFiles, check_call, policy_for};
 use checkrein_policy::{FAMILIES, Models, Source};
 
@@ -133,7 +133,8 @@ pub(crate) fn models() -> &'static Models {
 pub(crate) fn foresee(command: &str, world: &World, models: &Models) -> Result<Vec<Effect>, String> {
     let place =
         Place { root: world.root.clone(), cwd: world.root.clone(), home: world.home.clone(), ..Place::default() };
-    let policy = policy_for(&PolicyFiles::default(), &[], &place).map_err(|error| error.to_string())?;
+    let policy =
+        policy_for(&PolicyFiles::default(), &[], &place, &Identity::default()).map_err(|error| error.to_string())?;
     let args = serde_json::json!({ "command": command });
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;

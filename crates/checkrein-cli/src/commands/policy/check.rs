@@ -1,16 +1,15 @@
 //! One call: the decision, and why.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use checkrein::contract::{PolicySource, Verdict, Winner};
+use checkrein::contract::{Identity, Layer, PolicySource, Verdict, Winner};
 use checkrein::policy::explain::needed;
 use checkrein::policy::fixtures::FixtureContext;
-use checkrein::{CheckedCall, HarnessError, check_call, models, policy_for};
+use checkrein::{CheckedCall, HarnessError, check_call, policy_for};
 use serde_json::{Value, json};
 
-use super::super::policy_file::{read, source};
-use super::super::{block_on, usage};
+use super::super::policy_file::{models_for, own, read};
+use super::super::{block_on, identity, usage};
 use crate::arguments::PolicyCheck;
 use crate::context::Context;
 use crate::view::{by, printable, trace, what};
@@ -28,12 +27,13 @@ fn told(
     context: &Context,
     print: fn(&mut dyn Write, &CheckedCall),
 ) -> Result<u8, HarnessError> {
-    let checked = judged(arguments, context)?;
+    let (checked, sources) = judged(arguments, context)?;
     let mut out = context.out();
     if arguments.json {
-        _ = writeln!(out, "{}", object(&checked));
+        _ = writeln!(out, "{}", object(&checked, &sources));
     } else {
         print(&mut *out, &checked);
+        _ = writeln!(out, "rules of {}", sources.iter().map(named).collect::<Vec<_>>().join(", "));
     }
     Ok(code(&checked))
 }
@@ -46,15 +46,20 @@ fn code(checked: &CheckedCall) -> u8 {
     }
 }
 
-fn judged(arguments: &PolicyCheck, context: &Context) -> Result<CheckedCall, HarnessError> {
+/// A file that counted.
+fn named(source: &PolicySource) -> String {
+    let found = if source.only_tightens { ": not trusted, so it only tightens" } else { "" };
+    format!("{} ({}{found})", printable(&source.file), source.layer.as_str())
+}
+
+/// The call as it was judged, and the files by whose rules.
+fn judged(arguments: &PolicyCheck, context: &Context) -> Result<(CheckedCall, Vec<PolicySource>), HarnessError> {
     let cwd = arguments.cwd.as_deref().unwrap_or(context.folder());
     let cwd = cwd.canonicalize().map_err(|error| usage(format!("{}: {error}", cwd.display())))?;
     let place = context.place(&cwd);
-    let own: Vec<PolicySource> = arguments.policy.as_deref().map(source).transpose()?.into_iter().collect();
-    let rules = policy_for(&context.policies()?, &own, &place)?;
-    // A person's own command models lie beside the policy.
-    let beside = arguments.policy.as_deref().and_then(|policy| policy.parent()).map(|folder| folder.join("commands"));
-    let models = models(&beside.or_else(|| context.commands()).unwrap_or_else(|| PathBuf::from("commands")))?;
+    let (files, own) = (context.policies()?, own(arguments.policy.as_deref(), &cwd)?);
+    let rules = policy_for(&files, &own, &place, &Identity(identity(&arguments.identity)?))?;
+    let models = models_for(arguments.policy.as_deref(), context)?;
     let (tool, args) = match (&arguments.command, &arguments.tool) {
         (Some(command), _) => ("bash".to_owned(), json!({ "command": command })),
         (None, tool) => {
@@ -69,10 +74,13 @@ fn judged(arguments: &PolicyCheck, context: &Context) -> Result<CheckedCall, Har
             Some(serde_json::from_str(&text).map_err(|error| usage(format!("{}: {error}", path.display())))?)
         }
     };
-    block_on(check_call(&rules, &tool, args, &place, &models, facts.as_ref()))?
+    let checked = block_on(check_call(&rules, &tool, args, &place, &models, facts.as_ref()))??;
+    // What the harness itself supplies is there in every session and nobody's file.
+    let sources = files.in_force(&own).into_iter().filter(|source| source.layer != Layer::Session).collect();
+    Ok((checked, sources))
 }
 
-fn object(checked: &CheckedCall) -> Value {
+fn object(checked: &CheckedCall, sources: &[PolicySource]) -> Value {
     let decision = &checked.decision;
     let trace = decision.trace.iter().map(|step| {
         let rule = match &step.winner {
@@ -91,6 +99,9 @@ fn object(checked: &CheckedCall) -> Value {
             "needed": needed(step),
         })
     });
+    let policies = sources
+        .iter()
+        .map(|source| json!({ "file": source.file, "layer": source.layer, "only_tightens": source.only_tightens }));
     json!({
         "decision": decision.verdict,
         "code": decision.code,
@@ -98,6 +109,7 @@ fn object(checked: &CheckedCall) -> Value {
         "effects": checked.effects,
         "facts": checked.facts,
         "trace": trace.collect::<Vec<_>>(),
+        "policies": policies.collect::<Vec<_>>(),
     })
 }
 

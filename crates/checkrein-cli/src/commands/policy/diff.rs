@@ -78,7 +78,7 @@ pub(super) fn sessions<'n>(
 /// Judges the calls of a file by both.
 fn recorded(path: &Path, old: &PolicySource, new: &PolicySource, all: &mut Compared) -> Result<(), HarnessError> {
     let (text, name) = (read(path)?, path.display().to_string());
-    let Fixtures { world, all: calls } = fixtures::read(Source { file: &name, text: &text })?;
+    let Fixtures { world, all: calls, .. } = fixtures::read(Source { file: &name, text: &text })?;
     let judge = |policy: &PolicySource| -> Result<Judge, HarnessError> {
         let policies = BTreeMap::from([(String::new(), vec![floor(), policy.clone()])]);
         Ok(Judge::new(policies, foreign_tools()?, Models::built_in().clone(), world.clone()))

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use checkrein::contract::PolicySource;
+use checkrein::contract::{Identity, PolicySource};
 use checkrein::{HarnessError, PolicyFiles, PolicyFolder, policy_for};
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &PolicyLint, context: &Context) -> Result<u8, Harne
     let mut out = context.out();
     let (mut rules, mut found) = (0, 0);
     for (files, own) in &policies {
-        let policy = policy_for(files, own, &place)?;
+        let policy = policy_for(files, own, &place, &Identity::default())?;
         rules += policy.rule_count();
         for lint in policy.lint() {
             found += 1;

@@ -109,7 +109,7 @@ fn cases(arguments: &PolicySuggest, rule: &str) -> Result<Vec<String>, HarnessEr
     let mut through = Vec::new();
     for path in &arguments.cases {
         let (text, file) = (read(path)?, path.display().to_string());
-        let Fixtures { world, all } = fixtures::read(Source { file: &file, text: &text })?;
+        let Fixtures { world, all, .. } = fixtures::read(Source { file: &file, text: &text })?;
         let text = format!("version = 1\n{rule}");
         let own = PolicySource {
             layer: checkrein::contract::Layer::Project,

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 
 use checkrein::contract::{Verdict, digest_json};
 use checkrein::policy::fixtures::{self, Fixture, Fixtures, Judge, Judged, Report, Score, Suite, World};
-use checkrein::policy::{Manifest, Models, Source, floor, foreign_tools};
-use checkrein::{HarnessError, PolicyFolder, replace_file};
+use checkrein::policy::{Manifest, Source, floor, foreign_tools};
+use checkrein::session::tools::session_tools;
+use checkrein::{HarnessError, PolicyFolder, replace_file, tools};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::{Value, json};
 
 use super::super::change::agreed;
-use super::super::policy_file::{read, source};
+use super::super::policy_file::{models_for, own, read, source};
 use super::super::usage;
 use crate::arguments::PolicyTest;
 use crate::context::Context;
@@ -21,17 +23,18 @@ use crate::view::printable;
 pub(super) fn run(arguments: &PolicyTest, context: &Context) -> Result<u8, HarnessError> {
     let folder = arguments.policies.as_deref().map(PolicyFolder::read).transpose()?;
     let mut policies = folder.as_ref().map(|folder| folder.policies.clone()).unwrap_or_default();
-    // Recorded calls are judged by the policy under test alone, not by whatever this person has configured.
-    policies.insert(
-        String::new(),
-        vec![match &arguments.policy {
-            Some(path) => source(path)?,
-            None => floor(),
-        }],
-    );
-    let (tools, models) = match folder {
-        Some(folder) => (folder.tools, folder.models),
-        None => (foreign_tools()?, Models::built_in().clone()),
+    let named = arguments.policy.as_deref();
+    let unnamed = match named {
+        // A policy under test counts alone, not with whatever this person has configured.
+        Some(path) => vec![floor(), source(path)?],
+        None => context.policies()?.in_force(&own(None, context.folder())?),
+    };
+    policies.insert(String::new(), unnamed);
+    let (tools, models) = match (folder, named.and_then(Path::parent)) {
+        (Some(folder), _) => (folder.tools, folder.models),
+        // As in a task folder, the tools lie beside the policy.
+        (None, Some(beside)) => (tools(&beside.join("tools"))?, models_for(named, context)?),
+        (None, None) => (foreign_tools()?, models_for(None, context)?),
     };
     let mut out = context.out();
     let mut all = Report::default();
@@ -40,8 +43,8 @@ pub(super) fn run(arguments: &PolicyTest, context: &Context) -> Result<u8, Harne
     for path in arguments.fixtures.iter().chain(&arguments.cases) {
         let text = read(path)?;
         let name = path.display().to_string();
-        let Fixtures { world, all: calls } = fixtures::read(Source { file: &name, text: &text })?;
-        let stated = arguments.cases.contains(path) || calls.iter().any(|fixture| fixture.kind.is_some());
+        let Fixtures { world, described, all: calls } = fixtures::read(Source { file: &name, text: &text })?;
+        let stated = described || arguments.cases.contains(path) || calls.iter().any(|fixture| fixture.kind.is_some());
         let world = if stated { world } else { recorded_in(arguments) };
         let judge = Judge::new(policies.clone(), tools.clone(), models.clone(), world);
         let mut suite = Suite::new(judge);
@@ -76,7 +79,13 @@ pub(super) fn run(arguments: &PolicyTest, context: &Context) -> Result<u8, Harne
 
 /// Where fixtures without a header were recorded.
 fn recorded_in(arguments: &PolicyTest) -> World {
-    World { root: arguments.root.clone(), cwd: arguments.root.clone(), home: arguments.home.clone(), files: Vec::new() }
+    World {
+        root: arguments.root.clone(),
+        cwd: arguments.root.clone(),
+        home: arguments.home.clone(),
+        files: Vec::new(),
+        ..World::default()
+    }
 }
 
 const SCORES: [(Score, &str); 4] = [
@@ -178,11 +187,17 @@ fn summary(out: &mut dyn Write, all: &Report, stale: usize, json: bool) {
 struct Schemas(BTreeMap<String, String>);
 
 impl Schemas {
-    /// Those that ship, and those of a folder of policies.
+    /// Those that ship, those that sessions have only sometimes, and those of a folder.
     fn of(tools: &[Manifest]) -> Result<Self, HarnessError> {
         let shipped = checkrein::shipped_tools()?.into_iter().map(|spec| (spec.name, spec.parameters));
         let own = tools.iter().filter(|tool| tool.argv.is_some()).map(|tool| (tool.name.clone(), tool.schema()));
-        Ok(Self(own.chain(shipped).map(|(name, schema)| (name, digest_json(&schema).to_string())).collect()))
+        let of_sessions = session_tools().into_iter().map(|tool| (tool.name().to_owned(), tool.parameters()));
+        Ok(Self(
+            own.chain(shipped)
+                .chain(of_sessions)
+                .map(|(name, schema)| (name, digest_json(&schema).to_string()))
+                .collect(),
+        ))
     }
 
     /// Why a recorded call is not what it was any more. One that no schema was recorded with can not be told.

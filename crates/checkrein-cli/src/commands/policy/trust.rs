@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use checkrein::HarnessError;
-use checkrein::contract::Digest;
+use checkrein::contract::{Digest, Identity};
 
 use super::super::policy_file::{read, source};
 use crate::arguments::PolicyTrust;
@@ -17,7 +17,8 @@ pub(super) fn run(arguments: &PolicyTrust, context: &Context) -> Result<u8, Harn
     let digest = Digest::of(text.as_bytes());
     let place = context.place(context.folder());
     // Nobody is asked to trust a file with a mistake in it.
-    let policy = checkrein::policy_for(&checkrein::PolicyFiles::default(), &[source(&path)?], &place)?;
+    let policy =
+        checkrein::policy_for(&checkrein::PolicyFiles::default(), &[source(&path)?], &place, &Identity::default())?;
     let mut out = context.out();
     _ = writeln!(out, "{}\n{}", path.display(), printable(&text));
     let question = format!("Trust this policy of {} rules, as it is, to allow things as well?", policy.rule_count());
