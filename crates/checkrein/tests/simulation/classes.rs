@@ -86,6 +86,12 @@ pub(crate) const CLASSES: &[Class] = &[
     },
     Class {
         layer: "model",
+        fault: "a tool that requests only name, called through another one",
+        holds: "it is a call of that tool, under its own name, and happens as often as any",
+        reached: Here(&["call/through-another", "call/looks-up"]),
+    },
+    Class {
+        layer: "model",
         fault: "parallel calls, of which some are denied or fail",
         holds: "results come in the order of the calls; nobody else's call is cancelled",
         reached: Here(&["model/several-calls", "call/wipe", "tool/fails"]),

@@ -253,7 +253,8 @@ impl Model {
         let (what, call) = match rng.u32(0..100) {
             0..16 => ("look", call("look", args)),
             16..34 => ("post", call("post", args)),
-            34..46 => ("put", call("put", args)),
+            34..40 => ("put", call("put", args)),
+            40..46 => ("through-another", call("call_tool", json!({ "tool": "put", "args": args }))),
             46..56 => ("pay", call("pay", args)),
             56..58 => ("wipe", call("wipe", args)),
             58..68 => ("append", call("bash", line("append.sh"))),
@@ -271,6 +272,7 @@ impl Model {
             93..95 => ("wrong-type", call("post", json!({ "word": 7, "when": true }))),
             95..97 => ("empty-arguments", raw("post", ["", "{}"][rng.usize(0..2)])),
             97..98 => ("names-a-secret", call("post", json!({ "word": secret() }))),
+            98..99 => ("looks-up", call("find_tools", json!({ "names": ["put"], "query": "parcel" }))),
             _ => ("plan", call("todo", json!({ "items": [{ "text": word }] }))),
         };
         self.0.mark(&format!("call/{what}"));
