@@ -11,6 +11,7 @@ mod prefix;
 mod projection;
 mod story;
 mod why;
+mod width;
 
 pub(crate) use ask::TerminalAsker;
 pub(crate) use closing::closing;

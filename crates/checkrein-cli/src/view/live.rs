@@ -1,21 +1,22 @@
 //! A session as it happens: the model's words, one line a call with its decision, diffs, results, and a spinner while
 //! something takes long. What a journal tells afterwards is the business of `story`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use checkrein::Observer;
 use checkrein::contract::{
-    Actor, Answer, Body, CallId, CheckRound, Code, Decision, Event, Finished, FinishedAs, Note, Presentation,
-    ProposalKind, ProposedCall, SessionOpened, Settlement, Verdict,
+    Actor, Answer, ApprovalId, Body, CallId, CheckRound, Code, Decision, Event, Finished, FinishedAs, Note,
+    Presentation, ProposalKind, ProposedCall, SessionOpened, Settlement, Verdict,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use super::phrases::{call_in_a_line, message_of, model_of, printable, put_away, time_of};
 use super::why::reason;
+use super::width::{columns, wrapped};
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
@@ -39,13 +40,25 @@ pub(crate) struct Live {
     /// A reply has begun; it is set off from what stands above.
     in_reply: bool,
     calls: BTreeMap<CallId, (String, Value)>,
+    asked: BTreeMap<ApprovalId, CallId>,
+    /// Calls that somebody said yes to.
+    yes: BTreeSet<CallId>,
     spinner: Option<ProgressBar>,
 }
 
 impl Live {
     /// For a session that is running.
     pub(crate) fn new(out: Box<dyn Write + Send>, terminal: bool) -> Self {
-        Self { out, terminal, in_text: false, in_reply: false, calls: BTreeMap::new(), spinner: None }
+        Self {
+            out,
+            terminal,
+            in_text: false,
+            in_reply: false,
+            calls: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            yes: BTreeSet::new(),
+            spinner: None,
+        }
     }
 
     fn line(&mut self, text: &str) {
@@ -57,6 +70,16 @@ impl Live {
         // A reader that went away is no reason to stop the session.
         _ = writeln!(self.out, "{text}");
         _ = self.out.flush();
+    }
+
+    /// A line of our own words: on a terminal broken at blanks, what follows further in.
+    fn told(&mut self, text: &str) {
+        if !self.terminal {
+            return self.line(text);
+        }
+        let indent = text.len() - text.trim_start_matches(' ').len() + 4;
+        let lines = wrapped(text, columns(), &" ".repeat(indent));
+        self.line(&lines.join("\n"));
     }
 
     /// Ends the spinner.
@@ -80,9 +103,9 @@ impl Live {
             self.line(&format!("{DIM}the policy of this task folder counts, since you named the folder{DIM:#}"));
         }
         match &opened.unconfined_by {
-            Some(by) => self.line(&format!("{YELLOW}note{YELLOW:#}: {} (allowed by: {by})", opened.confinement)),
-            None if opened.confined => self.line(&format!("{DIM}{}{DIM:#}", printable(&opened.confinement))),
-            None => self.line(&format!("{YELLOW}note{YELLOW:#}: {}; each is asked about", opened.confinement)),
+            Some(by) => self.told(&format!("{YELLOW}note{YELLOW:#}: {} (allowed by: {by})", opened.confinement)),
+            None if opened.confined => self.told(&format!("{DIM}{}{DIM:#}", printable(&opened.confinement))),
+            None => self.told(&format!("{YELLOW}note{YELLOW:#}: {}; each is asked about", opened.confinement)),
         }
     }
 
@@ -90,11 +113,14 @@ impl Live {
         let args = self.calls.get(call).map(|(_, args)| call_in_a_line(args)).unwrap_or_default();
         let (style, word) = match decision.verdict {
             Verdict::Allow => (GREEN, "allow"),
+            // Why it was asked about stood at the question.
+            Verdict::Ask if self.yes.contains(call) => (GREEN, "approved"),
             Verdict::Ask => (YELLOW, "ask"),
             Verdict::Deny => (RED, "deny"),
         };
-        let why = printable(&reason(decision));
-        self.line(&format!("  {BOLD}{}{BOLD:#} {args}  {style}{word}{style:#} {DIM}{why}{DIM:#}", printable(tool)));
+        let why =
+            if word == "approved" { String::new() } else { format!(" {DIM}{}{DIM:#}", printable(&reason(decision))) };
+        self.told(&format!("  {BOLD}{}{BOLD:#} {args}  {style}{word}{style:#}{why}", printable(tool)));
     }
 
     fn started(&mut self, call: &CallId) {
@@ -121,11 +147,11 @@ impl Live {
         if let Some(code) = finished.code {
             let message = message_of(&finished.text);
             let style = if finished.ended == FinishedAs::Refused { YELLOW } else { RED };
-            self.line(&format!("    {style}{code}{style:#} {}{took}", printable(&message)));
+            self.told(&format!("    {style}{code}{style:#} {}{took}", printable(&message)));
             // Where the message says it all, the cause is the same once more.
             if let Some(cause) = finished.cause.as_ref().filter(|cause| !message.contains(cause.as_str())) {
                 let cause: String = printable(cause).chars().take(CAUSE_CHARS).collect();
-                self.line(&format!("      {DIM}{cause}{DIM:#}"));
+                self.told(&format!("      {DIM}{cause}{DIM:#}"));
             }
             return;
         }
@@ -176,12 +202,22 @@ impl Live {
     /// Remembers the calls of an earlier process, so that a resumed session shows them in full.
     pub(crate) fn remember(&mut self, events: &[Event]) {
         for event in events {
-            if let Body::Proposal { calls, .. }
-            | Body::Check(CheckRound { calls, .. })
-            | Body::Instructions(CheckRound { calls, .. }) = &event.body
-            {
-                self.know(calls);
+            match &event.body {
+                Body::Proposal { calls, .. }
+                | Body::Check(CheckRound { calls, .. })
+                | Body::Instructions(CheckRound { calls, .. }) => self.know(calls),
+                Body::Ask(request) => _ = self.asked.insert(request.id.clone(), request.call.clone()),
+                Body::Approval { id, answer } => self.answered(id, answer),
+                _ => {}
             }
+        }
+    }
+
+    fn answered(&mut self, id: &ApprovalId, answer: &Answer) {
+        let Some(call) = self.asked.get(id) else { return };
+        match answer {
+            Answer::Approved { .. } => _ = self.yes.insert(call.clone()),
+            _ => _ = self.yes.remove(call),
         }
     }
 
@@ -230,15 +266,17 @@ impl Live {
         self.line(line.trim_end());
     }
 
-    fn approval(&mut self, by: &Actor, id: &str, answer: &Answer) {
+    fn approval(&mut self, by: &Actor, id: &ApprovalId, answer: &Answer) {
+        self.answered(id, answer);
         let by = printable(&by.to_string());
+        let because = |reason: &str| if reason.is_empty() { String::new() } else { format!(": {}", printable(reason)) };
         let said = match answer {
             Answer::Approved { expires_at, .. } => {
                 format!("says {GREEN}yes{GREEN:#} {DIM}until {}{DIM:#}", time_of(*expires_at))
             }
-            Answer::Denied { reason } => format!("says {RED}no{RED:#} {}", printable(reason)),
-            Answer::Revoked { reason } => format!("{RED}takes the yes back{RED:#} {}", printable(reason)),
-            Answer::Withdrawn { reason } => format!("{YELLOW}takes the question back{YELLOW:#} {}", printable(reason)),
+            Answer::Denied { reason } => format!("says {RED}no{RED:#}{}", because(reason)),
+            Answer::Revoked { reason } => format!("{RED}takes the yes back{RED:#}{}", because(reason)),
+            Answer::Withdrawn { reason } => format!("{YELLOW}takes the question back{YELLOW:#}{}", because(reason)),
         };
         self.line(&format!("    {by} {said} {DIM}to {id}{DIM:#}"));
     }
@@ -294,8 +332,11 @@ impl Observer for Live {
                 }
             }
             Body::Decision { call, tool, decision, .. } => self.decision(call, tool, decision),
-            Body::Ask(request) => self.line(&format!("    {DIM}asked as {}{DIM:#}", request.id)),
-            Body::Approval { id, answer } => self.approval(&event.by, id.as_str(), answer),
+            Body::Ask(request) => {
+                self.asked.insert(request.id.clone(), request.call.clone());
+                self.line(&format!("    {DIM}asked as {}{DIM:#}", request.id));
+            }
+            Body::Approval { id, answer } => self.approval(&event.by, id, answer),
             Body::AnswerRefused { id, code, reason } => self.line(&format!(
                 "    {} answers, and it does not count: {YELLOW}{code}{YELLOW:#} {} {DIM}to {id}{DIM:#}",
                 printable(&event.by.to_string()),

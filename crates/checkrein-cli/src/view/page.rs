@@ -5,6 +5,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::phrases::printable;
+use super::width::{columns, wrapped};
 
 pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const BOLD: Style = Style::new().bold();
@@ -17,8 +18,8 @@ const PLAIN: Style = Style::new();
 const TIME: usize = 8;
 /// Width of the column of who or what.
 pub(super) const LABEL: usize = 9;
-/// Where prose is broken, characters.
-const PROSE: usize = 96;
+/// Columns in front of prose, and what is kept free behind it for what stands further in.
+const ASIDE: usize = 24;
 /// Longest line of what a tool brought, characters.
 const LINE: usize = 160;
 /// What is further in by this is told of a sub-session.
@@ -65,11 +66,12 @@ pub(super) struct Page<'a> {
     out: &'a mut dyn Write,
     full: bool,
     depth: usize,
+    columns: usize,
 }
 
 impl<'a> Page<'a> {
     pub(super) fn new(out: &'a mut dyn Write, full: bool) -> Self {
-        Self { out, full, depth: 0 }
+        Self { out, full, depth: 0, columns: columns() }
     }
 
     /// Nothing is folded.
@@ -84,7 +86,12 @@ impl<'a> Page<'a> {
 
     /// A page for what happened inside of this.
     pub(super) fn inside(&mut self) -> Page<'_> {
-        Page { out: &mut *self.out, full: self.full, depth: self.depth + 1 }
+        Page {
+            out: &mut *self.out,
+            full: self.full,
+            depth: self.depth + 1,
+            columns: self.columns.saturating_sub(INDENT),
+        }
     }
 
     /// A line of the head.
@@ -135,7 +142,7 @@ impl<'a> Page<'a> {
         }
         let text = printable_lines(row.text.trim_end());
         let (all, first, last): (Vec<String>, usize, usize) = match row.layout {
-            Text::Prose => (text.iter().flat_map(|line| wrapped(line)).collect(), 8, 2),
+            Text::Prose => (text.iter().flat_map(|line| self.broken(line)).collect(), 8, 2),
             Text::Output => (text.iter().map(|line| self.short(line)).collect(), 2, 6),
             Text::Diff | Text::Ready => (text, 30, 0),
         };
@@ -158,6 +165,11 @@ impl<'a> Page<'a> {
         head.map(styled).chain([note]).chain(tail.map(styled)).collect()
     }
 
+    fn broken(&self, line: &str) -> Vec<String> {
+        let indent: String = line.chars().take_while(|c| *c == ' ').collect();
+        wrapped(line, self.columns.saturating_sub(ASIDE), &indent)
+    }
+
     fn short(&self, line: &str) -> String {
         match line.char_indices().nth(LINE) {
             Some((end, _)) if !self.full => format!("{}\u{2026}", line.get(..end).unwrap_or_default()),
@@ -169,27 +181,6 @@ impl<'a> Page<'a> {
 /// Line by line, so that line ends stay.
 fn printable_lines(text: &str) -> Vec<String> {
     if text.is_empty() { vec![String::new()] } else { text.lines().map(printable).collect() }
-}
-
-/// Broken at blanks; a word that is longer than a line stays whole.
-fn wrapped(line: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let indent: String = line.chars().take_while(|c| *c == ' ').collect();
-    for word in line.split(' ').filter(|word| !word.is_empty()) {
-        let Some(last) = lines.last_mut() else { break };
-        let begins = last.trim().is_empty();
-        if begins {
-            last.clear();
-            last.push_str(&indent);
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= PROSE {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(format!("{indent}{word}"));
-        }
-    }
-    lines
 }
 
 /// Time since the beginning, in the two units that say most.
@@ -232,7 +223,7 @@ mod tests {
         let text = format!("  {}\n\u{1b}[31mred", "word ".repeat(40));
         let printed = printed(false, &Row::prose("model", PLAIN, text));
         let lines: Vec<&str> = printed.lines().collect();
-        assert!(lines.iter().all(|line| line.chars().count() <= PROSE + 24), "{printed}");
+        assert!(lines.iter().all(|line| line.chars().count() <= columns()), "{printed}");
         assert!(lines[0].contains("model        word word") && lines[1].ends_with("word word"), "{printed}");
         assert!(lines[lines.len() - 1].ends_with("\\u{1b}[31mred"), "{printed}");
     }

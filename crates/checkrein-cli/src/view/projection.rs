@@ -7,6 +7,7 @@ use checkrein::contract::Price;
 use checkrein::{Basis, Projected, Projection};
 
 use super::phrases::{grouped, printable};
+use super::width::{columns, wrapped};
 
 /// Prints the projection.
 pub(crate) fn projection(out: &mut dyn Write, projection: &Projection) {
@@ -60,7 +61,9 @@ pub(crate) fn projection(out: &mut dyn Write, projection: &Projection) {
         let Projected { requests, input, output, cost } = row;
         let (input, output) = (grouped(input), grouped(output));
         let line = format!("  {name:<10} {requests:>9} {input:>12} {output:>12}  {cost}");
-        _ = writeln!(out, "{line}  {dim}{note}{dim:#}");
+        for line in wrapped(&format!("{line}  {note}"), columns(), "             ") {
+            _ = writeln!(out, "{line}");
+        }
     }
     _ = out.flush();
 }

@@ -266,5 +266,7 @@ fn steady_line(line: &str) -> String {
             words[at + 1] = format!("TIME{}", &words[at + 1][5..]);
         }
     }
-    words.join(" ")
+    // How long a call took stands there only where it took long: on a busy machine any may.
+    let line = words.join(" ");
+    line.strip_suffix("  [N s]").unwrap_or(&line).to_owned()
 }
