@@ -171,6 +171,13 @@ pub struct Run {
     /// Environment variables set for it that are not known to be harmless, as `NAME=VALUE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
+    /// Words of it are not known before it runs: what stands in `argv` is how they are written.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub dynamic: bool,
+    /// What the command line itself gives it to read (here-documents and here-strings, also of commands around it):
+    /// `sha256:...` over the texts, or `unknown` where one of them is not known before it runs. Absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
     /// It is asked for its version or its help, and for nothing else.
     #[serde(default, skip_serializing_if = "is_false")]
     pub informational: bool,
@@ -202,6 +209,9 @@ impl Own {
 }
 
 impl Run {
+    /// The `input` that is not known before it runs.
+    pub const UNKNOWN: &str = "unknown";
+
     /// The words that rules are compared with.
     pub fn words(&self) -> &[String] {
         if self.words.is_empty() { &self.argv } else { &self.words }

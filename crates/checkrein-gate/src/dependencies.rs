@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use checkrein_contract::{Call, Dependency, Digest, Effect, Facts, Finding, Place, Question, digest_json};
+use checkrein_contract::{
+    Call, Dependency, Digest, Effect, EffectWord, Facts, Finding, Place, Question, Run, digest_json,
+};
 use checkrein_policy::{MOST_REAL_NAMES, paths};
 use serde_json::{Value, json};
 
@@ -16,10 +18,13 @@ use crate::registry::Entry;
 /// Changes that a message names; more say no more.
 const MOST_NAMED: usize = 4;
 
+/// The answer to [`Question::Digest`] where nothing is there.
+const NOTHING: &str = "none";
+
 /// The questions about content that a yes to this call rests on. Asked only where a person is to be asked.
 pub(crate) fn questions(call: &Call, entry: &Entry, effects: &[Effect], facts: &Facts, place: &Place) -> Vec<Question> {
-    let (named, found) = run_files(call, entry, effects, place);
-    let mut files: BTreeSet<String> = named.into_iter().chain(found).collect();
+    let RunFiles { named, found, words } = run_files(call, entry, effects, place);
+    let mut files: BTreeSet<String> = named.into_iter().chain(found).chain(words).collect();
     for effect in effects {
         match effect {
             Effect::Write { path, glob: true, .. } | Effect::Delete { path, glob: true, .. } => {
@@ -35,22 +40,59 @@ pub(crate) fn questions(call: &Call, entry: &Entry, effects: &[Effect], facts: &
     files.into_iter().map(|path| Question::Digest { path }).collect()
 }
 
-/// The files that a call would run: those that it names itself, and those that a program of it goes by, which may be folders.
-fn run_files(call: &Call, entry: &Entry, effects: &[Effect], place: &Place) -> (BTreeSet<String>, BTreeSet<String>) {
-    let mut named: BTreeSet<String> = entry.tool.files(&call.args, place).into_iter().collect();
-    let mut found = BTreeSet::new();
+/// The files that a call would run, or go by.
+#[derive(Default)]
+struct RunFiles {
+    /// Those that it names itself.
+    named: BTreeSet<String>,
+    /// Those that a program of it goes by, which may be folders.
+    found: BTreeSet<String>,
+    /// Words that look like no path: they count if a file has that name.
+    words: BTreeSet<String>,
+}
+
+fn run_files(call: &Call, entry: &Entry, effects: &[Effect], place: &Place) -> RunFiles {
+    let mut files =
+        RunFiles { named: entry.tool.files(&call.args, place).into_iter().collect(), ..RunFiles::default() };
     for effect in effects {
         let Effect::Run(run) = effect else { continue };
+        let cwd = if run.folder.is_empty() { place.cwd.clone() } else { run.folder.clone() };
+        let place = Place { cwd, ..place.clone() };
         if run.program.contains('/') {
-            let cwd = if run.folder.is_empty() { place.cwd.clone() } else { run.folder.clone() };
-            named.insert(paths::absolute(&run.program, &Place { cwd, ..place.clone() }));
+            files.named.insert(paths::absolute(&run.program, &place));
         }
-        found.extend(run.rests_on.iter().filter_map(|on| match on {
+        if !run.modelled {
+            files.named_by_words(run, &place);
+        }
+        files.found.extend(run.rests_on.iter().filter_map(|on| match on {
             Question::Changed { path } => Some(path.clone()),
             _ => None,
         }));
     }
-    (named, found)
+    // Whatever goes into a program that nobody knows may be what it goes by.
+    if effects.iter().any(|effect| matches!(effect, Effect::Run(run) if !run.modelled)) {
+        let read = effects.iter().filter(|effect| effect.word() == EffectWord::Read && !effect.is_glob());
+        files.found.extend(read.filter_map(Effect::path).map(str::to_owned));
+    }
+    files
+}
+
+impl RunFiles {
+    /// What the words of a program that nobody knows may name: `conf.yml`, `--with=conf.yml`, `@conf.yml`.
+    fn named_by_words(&mut self, run: &Run, place: &Place) {
+        for word in run.argv.iter().skip(1).take(MOST_REAL_NAMES) {
+            let word = match word.split_once('=') {
+                Some((option, value)) if option.starts_with('-') => value,
+                _ => word.trim_start_matches('@'),
+            };
+            if word.is_empty() || word.starts_with('-') || word.contains("://") {
+                continue;
+            }
+            let looks = word.contains(['/', '.']);
+            let files = if looks { &mut self.named } else { &mut self.words };
+            files.insert(paths::absolute(word, place));
+        }
+    }
 }
 
 /// What the files that a call would run hold, by path. What a program goes by and is no file is left out: whether it was
@@ -62,10 +104,11 @@ pub(crate) fn runs(
     content: &Facts,
     place: &Place,
 ) -> BTreeMap<String, Option<String>> {
-    let (named, found) = run_files(call, entry, effects, place);
+    let RunFiles { named, found, words } = run_files(call, entry, effects, place);
     let holds = |path: &String| content.text(&Question::Digest { path: path.clone() }).map(str::to_owned);
     let found = found.into_iter().filter(|path| holds(path).is_some());
-    named.into_iter().chain(found).map(|path| (path.clone(), holds(&path))).collect()
+    let words = words.into_iter().filter(|path| holds(path).is_some_and(|is| is != NOTHING));
+    named.into_iter().chain(found).chain(words).map(|path| (path.clone(), holds(&path))).collect()
 }
 
 /// The dependencies of a call, sorted by name. `content` holds the answers to [`questions`].

@@ -26,7 +26,7 @@ pub(crate) fn by_rules(policy: &Policy, foreseen: &Foreseen, facts: &Facts) -> D
     let mut worst: Option<((Verdict, bool), Code, String)> = None;
     for (index, effect) in foreseen.effects.iter().enumerate() {
         let part = foreseen.parts.get(index).copied().unwrap_or(0);
-        let (step, code, reason) = judge(policy, effect, part, facts);
+        let (step, code, reason) = judge(policy, (effect, part), &foreseen.effects, facts);
         // Of two effects judged alike, the one that changes something gives the reason.
         let rank = (step.decision, !matches!(effect.word(), EffectWord::Read | EffectWord::Metadata));
         if worst.as_ref().is_none_or(|(worst, ..)| rank > *worst) {
@@ -49,7 +49,12 @@ pub(crate) fn unattended(policy: &Policy, decision: Decision) -> Decision {
     Decision { verdict: Verdict::Deny, code: Code::DeniedUnattended, reason, ..decision }
 }
 
-fn judge(policy: &Policy, effect: &Effect, part: u32, facts: &Facts) -> (TraceStep, Code, String) {
+fn judge(
+    policy: &Policy,
+    (effect, part): (&Effect, u32),
+    whole: &[Effect],
+    facts: &Facts,
+) -> (TraceStep, Code, String) {
     let step = |winner, decision, (also, silent)| TraceStep {
         effect: Some(effect.clone()),
         part,
@@ -62,7 +67,7 @@ fn judge(policy: &Policy, effect: &Effect, part: u32, facts: &Facts) -> (TraceSt
         let reason = "it keeps this in a place of its own".to_owned();
         return (step(Winner::Incidental, Verdict::Allow, (Vec::new(), Vec::new())), Code::Allowed, reason);
     }
-    let mut judged = policy.judge(effect, facts);
+    let mut judged = policy.judge(effect, whole, facts);
     if judged.winner == Winner::Default && matches!(effect, Effect::Connect(to) if to.own && !to.host.is_empty()) {
         judged.winner = Winner::Own;
         judged.verdict = Verdict::Allow;

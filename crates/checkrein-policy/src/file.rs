@@ -72,6 +72,11 @@ pub(crate) struct HeldFile {
     #[serde(default)]
     pub(crate) env: Vec<String>,
     #[serde(default)]
+    pub(crate) commands: Vec<Vec<String>>,
+    #[serde(default)]
+    pub(crate) reads: Vec<String>,
+    pub(crate) input: Option<String>,
+    #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) arguments: Option<Vec<String>>,
 }

@@ -2,13 +2,16 @@
 //! each of those has: what such a rule allows, it allows in the folder, environment and over the files of the call it was
 //! given for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use checkrein_contract::{Effect, EffectWord, Facts, PolicySource, Question, Verdict};
+use checkrein_contract::{Effect, EffectWord, Facts, PolicySource, Question, Run, Verdict};
 use checkrein_toml::{FileError, Source, Spanned};
 
 use crate::file::RuleFile;
 use crate::paths;
+
+/// Characters of the commands that a reason names, at most.
+const MOST_NAMED: usize = 120;
 
 /// What has to hold.
 #[derive(Debug)]
@@ -17,6 +20,12 @@ pub(crate) struct Held {
     folder: Option<String>,
     /// The variables that it is run with, neither more nor less.
     env: Vec<String>,
+    /// The programs that the call runs, in order, each word by word; none where it runs none.
+    commands: Vec<Vec<String>>,
+    /// What the call reads.
+    reads: BTreeSet<String>,
+    /// What the command line itself gives the program to read.
+    input: Option<String>,
     /// What files hold, by path: `sha256:...`, or `none` where nothing is there.
     files: BTreeMap<String, String>,
     /// The arguments of a tool: no others are given.
@@ -47,11 +56,16 @@ impl Held {
         if word == EffectWord::Run && held.folder.is_none() {
             return error("a remembered yes to a program names its folder: `while.folder`");
         }
+        if word == EffectWord::Run && held.commands.is_empty() {
+            return error("a remembered yes to a program names the commands of its call: `while.commands`");
+        }
         if word == EffectWord::Tool && held.arguments.is_none() {
             return error("a remembered yes to a tool names its arguments: `while.arguments`");
         }
-        let (folder, env) = (held.folder.clone(), held.env.clone());
-        Ok(Some(Self { folder, env, files: held.files.clone(), arguments: held.arguments.clone() }))
+        let (commands, reads) = (held.commands.clone(), held.reads.iter().cloned().collect());
+        let (folder, env, input) = (held.folder.clone(), held.env.clone(), held.input.clone());
+        let (files, arguments) = (held.files.clone(), held.arguments.clone());
+        Ok(Some(Self { folder, env, commands, reads, input, files, arguments }))
     }
 
     /// What must be known to tell whether it holds.
@@ -59,12 +73,17 @@ impl Held {
         self.files.keys().map(|path| Question::Digest { path: path.clone() })
     }
 
-    /// Why it does not hold for this effect, where it does not; in words without paths outside of the project.
-    pub(crate) fn fails(&self, effect: &Effect, facts: &Facts, root: &str) -> Option<String> {
+    /// Why it does not hold for this effect of a call that does all of `whole`, where it does not; in words without paths
+    /// outside of the project.
+    pub(crate) fn fails(&self, effect: &Effect, whole: &[Effect], facts: &Facts, root: &str) -> Option<String> {
         let named = |path: &str| match paths::is_within(path, root) {
             true => path.strip_prefix(root).unwrap_or_default().trim_start_matches('/').to_owned(),
             false => path.rsplit('/').next().unwrap_or_default().to_owned(),
         };
+        // A program is what it is given by others: the same words behind another pipe are another matter.
+        if !commands(whole).eq(self.commands.iter()) {
+            return Some(self.given_for());
+        }
         if let Effect::Run(run) = effect {
             if self.folder.as_deref() != Some(&run.folder) {
                 let folder = self.folder.as_deref().map(named).filter(|folder| !folder.is_empty());
@@ -76,6 +95,12 @@ impl Held {
             if self.env != run.env {
                 return Some("it was given for another environment".to_owned());
             }
+            if self.input != run.input || run.input.as_deref() == Some(Run::UNKNOWN) {
+                return Some("it was given for another text to read".to_owned());
+            }
+        }
+        if !self.commands.is_empty() && reads(whole) != self.reads {
+            return Some("it was given for a call that reads other files".to_owned());
         }
         if let (Effect::Tool { args, .. }, Some(known)) = (effect, &self.arguments) {
             let mut given = args.as_object().into_iter().flat_map(|args| args.keys());
@@ -89,4 +114,28 @@ impl Held {
             None => Some(format!("what `{}` holds could not be found out", named(path))),
         })
     }
+
+    /// The commands that it was given for, short enough for a reason.
+    fn given_for(&self) -> String {
+        let named: Vec<String> = self.commands.iter().map(|argv| argv.join(" ")).collect();
+        match named.join(", ") {
+            none if none.is_empty() => "it was given for a call that runs no program".to_owned(),
+            long if long.chars().count() > MOST_NAMED => "it was given for other commands".to_owned(),
+            named => format!("it was given for `{named}`"),
+        }
+    }
+}
+
+/// The programs of a call, word by word.
+pub(crate) fn commands(whole: &[Effect]) -> impl Iterator<Item = &Vec<String>> {
+    whole.iter().filter_map(|effect| match effect {
+        Effect::Run(run) => Some(&run.argv),
+        _ => None,
+    })
+}
+
+/// What a call reads, as written in its effects.
+pub(crate) fn reads(whole: &[Effect]) -> BTreeSet<String> {
+    let paths = whole.iter().filter(|effect| effect.word() == EffectWord::Read).filter_map(Effect::path);
+    paths.map(str::to_owned).collect()
 }

@@ -35,7 +35,7 @@ impl Policy {
             }
             let mut winners: Vec<RuleRef> = Vec::new();
             for effect in &samples {
-                let judged = self.judge(effect, &facts);
+                let judged = self.judge(effect, std::slice::from_ref(effect), &facts);
                 match judged.winner {
                     Winner::Rule(winner) if winner != rule.origin && judged.verdict > rule.verdict => {
                         winners.push(winner)

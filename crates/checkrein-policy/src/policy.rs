@@ -151,11 +151,11 @@ impl Policy {
         self.layers.iter().flat_map(|layer| &layer.rules).any(|rule| rule.matcher.asks_for_addresses())
     }
 
-    /// Asks every layer about one effect.
+    /// Asks every layer about one effect of a call that does all of `whole`.
     ///
     /// A *deny* in any layer wins. Else the strongest layer that is not silent decides; so an *ask* of floor, managed or
     /// user beats an *allow* below it, and an *allow* counts only where every layer above is silent.
-    pub(crate) fn judge(&self, effect: &Effect, facts: &Facts) -> Judgement {
+    pub(crate) fn judge(&self, effect: &Effect, whole: &[Effect], facts: &Facts) -> Judgement {
         let mut hits: Vec<Hit<'_>> = Vec::new();
         let mut decider: Option<usize> = None;
         let mut decided_in = None;
@@ -166,7 +166,7 @@ impl Policy {
                 if layer.only_tightens && hit.verdict == Verdict::Allow {
                     continue;
                 }
-                if let Some(why) = hit.silenced_by(self, effect, facts) {
+                if let Some(why) = hit.silenced_by(self, effect, whole, facts) {
                     silent.push(Silent { rule: rule.origin.clone(), why });
                     continue;
                 }
@@ -205,11 +205,11 @@ impl Policy {
     }
 
     /// Why a remembered yes does not hold. Where what no rule speaks of is denied, a person's yes is no answer to that.
-    fn is_silent(&self, held: &Held, effect: &Effect, facts: &Facts) -> Option<String> {
+    fn is_silent(&self, held: &Held, effect: &Effect, whole: &[Effect], facts: &Facts) -> Option<String> {
         if self.default == Verdict::Deny {
             return Some("what no rule speaks of is denied".to_owned());
         }
-        held.fails(effect, facts, &self.root)
+        held.fails(effect, whole, facts, &self.root)
     }
 }
 
@@ -229,9 +229,9 @@ fn deed(effect: &Effect) -> String {
 
 impl Hit<'_> {
     /// Why it does not count, where it is a remembered yes that does not hold here.
-    fn silenced_by(&self, policy: &Policy, effect: &Effect, facts: &Facts) -> Option<String> {
+    fn silenced_by(&self, policy: &Policy, effect: &Effect, whole: &[Effect], facts: &Facts) -> Option<String> {
         let held = self.rule.held.as_ref().filter(|_| self.verdict == Verdict::Allow)?;
-        policy.is_silent(held, effect, facts)
+        policy.is_silent(held, effect, whole, facts)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use checkrein_contract::{Decision, Effect, TraceStep, Verdict, Winner};
+use checkrein_contract::{Decision, Effect, EffectWord, Run, TraceStep, Verdict, Winner};
 use serde_json::{Value, json};
 
 use crate::explain::{list, narrowest};
+use crate::held;
 
 /// The rules, as a policy file. `runs` are the files that the call would run, with what was found of their content.
 ///
@@ -20,10 +21,13 @@ pub fn rules(decision: &Decision, runs: &BTreeMap<String, Option<String>>) -> Re
         let found = found.as_ref().ok_or_else(|| format!("what `{name}` holds could not be found out"))?;
         files.push((path.clone(), found.clone()));
     }
+    let whole: Vec<Effect> = decision.trace.iter().filter_map(|step| step.effect.clone()).collect();
+    let call = of_call(&whole)?;
     let mut all: Vec<String> = Vec::new();
     for step in decision.trace.iter().filter(|step| step.decision == Verdict::Ask) {
         let effect = open(step)?;
-        let keys = rule(effect, &files).ok_or("no rule could tell this call from others that nobody has seen")?;
+        let keys =
+            rule(effect, &call, &files).ok_or("no rule could tell this call from others that nobody has seen")?;
         if !all.contains(&keys) {
             all.push(keys);
         }
@@ -54,19 +58,49 @@ fn open(step: &TraceStep) -> Result<&Effect, String> {
     }
 }
 
-/// The keys of one rule, a line each.
-fn rule(effect: &Effect, files: &[(String, String)]) -> Option<String> {
-    let mut keys: Vec<(String, String)> =
-        narrowest(effect)?.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+/// What all rules of a call hold for: its programs, word by word, and what it reads.
+fn of_call(whole: &[Effect]) -> Result<Vec<String>, String> {
+    let runs = || whole.iter().filter_map(|effect| if let Effect::Run(run) = effect { Some(run) } else { None });
+    let unknown = |run: &Run| {
+        run.dynamic
+            || run.input.as_deref() == Some(Run::UNKNOWN)
+            || run.env.iter().any(|pair| pair.contains(['$', '`']) || pair.ends_with("=..."))
+    };
+    if runs().any(unknown) {
+        return Err("words of it are not known before it runs, so they may be others each time".to_owned());
+    }
+    let many = |effect: &Effect| effect.word() == EffectWord::Read && effect.is_glob();
+    let many = |effect: &Effect| many(effect) || matches!(effect, Effect::ReadTree(_));
+    if runs().any(|run| !run.modelled) && whole.iter().any(many) {
+        return Err("a program that nobody knows reads files that are not named one by one".to_owned());
+    }
+    let commands: Vec<&Vec<String>> = held::commands(whole).collect();
+    let mut held = Vec::new();
+    if !commands.is_empty() {
+        held.push(format!("commands = {}", list(commands)));
+        let reads = held::reads(whole);
+        if !reads.is_empty() {
+            held.push(format!("reads = {}", list(reads)));
+        }
+    }
+    Ok(held)
+}
+
+/// The keys of one rule, a line each. `call`: what it holds for besides.
+fn rule(effect: &Effect, call: &[String], files: &[(String, String)]) -> Option<String> {
+    let mut keys: Vec<(String, String)> = match effect {
+        // Its words stand in `while`, all of them.
+        Effect::Run(run) => of_run(run)?,
+        _ => narrowest(effect)?.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+    };
     let mut held: Vec<String> = Vec::new();
     match effect {
-        // Where it would run is part of what was agreed to.
-        Effect::Run(run) if run.folder.is_empty() => return None,
         Effect::Run(run) => {
             held.push(format!("folder = {}", json!(run.folder)));
             if !run.env.is_empty() {
                 held.push(format!("env = {}", list(&run.env)));
             }
+            held.extend(run.input.iter().map(|input| format!("input = {}", json!(input))));
         }
         Effect::Tool { args, .. } => {
             let args = args.as_object()?;
@@ -81,6 +115,7 @@ fn rule(effect: &Effect, files: &[(String, String)]) -> Option<String> {
         }
         _ => {}
     }
+    held.extend_from_slice(call);
     if !files.is_empty() {
         let files: Vec<String> = files.iter().map(|(path, is)| format!("{} = {}", json!(path), json!(is))).collect();
         held.push(format!("files = {{ {} }}", files.join(", ")));
@@ -88,6 +123,22 @@ fn rule(effect: &Effect, files: &[(String, String)]) -> Option<String> {
     let held = if held.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", held.join(", ")) };
     keys.push(("while".to_owned(), held));
     Some(keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect())
+}
+
+/// A program by its name; `None` where the name is a pattern, or where it would run is not known: that is part of what was
+/// agreed to.
+fn of_run(run: &Run) -> Option<Vec<(String, String)>> {
+    if run.folder.is_empty() || run.program.is_empty() || run.program.contains(['*', '?', '[', '{', '\\', ' ']) {
+        return None;
+    }
+    let mut keys = vec![
+        ("effect".to_owned(), json!(EffectWord::Run.as_str()).to_string()),
+        ("program".to_owned(), json!(run.program).to_string()),
+    ];
+    if !run.env.is_empty() {
+        keys.push(("env".to_owned(), list(run.env.iter().filter_map(|pair| pair.split('=').next()))));
+    }
+    Some(keys)
 }
 
 /// A value as TOML, which has no null.
@@ -106,7 +157,7 @@ fn toml(value: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use checkrein_contract::{
-        Connect, Deed, Facts, Foreseen, Identity, Layer, Place, PolicySource, Question, Remembered, RuleId, Run,
+        Connect, Facts, Foreseen, Identity, Layer, Place, PolicySource, Question, Remembered, RuleId, Run,
     };
 
     use super::*;
@@ -152,19 +203,6 @@ mod tests {
         Effect::Run(run(words))
     }
 
-    /// What a command line would do, as far as it runs something.
-    fn runs_of(line: &str) -> Vec<Effect> {
-        let (place, facts) = (place(), Facts::default());
-        let foreseen = shell::foresee(line, Scene { place: &place, facts: &facts, models: Models::built_in() });
-        let runs = foreseen.effects.into_iter().filter(|effect| matches!(effect, Effect::Run(_)));
-        // What an allow rests on is another matter.
-        runs.map(|effect| match effect {
-            Effect::Run(run) => Effect::Run(Run { rests_on: Vec::new(), ..run }),
-            other => other,
-        })
-        .collect()
-    }
-
     /// What is agreed to, what the rule covers besides, and what it does not.
     #[test]
     fn how_far_a_remembered_yes_reaches() {
@@ -194,15 +232,20 @@ mod tests {
             ),
             (
                 unmodelled("frob deploy --to prod"),
-                vec![unmodelled("frob deploy --to test"), unmodelled("frob deploy")],
-                vec![unmodelled("frob remove"), unmodelled("other deploy")],
+                vec![],
+                vec![
+                    unmodelled("frob deploy --to test"),
+                    unmodelled("frob deploy"),
+                    unmodelled("frob deploy --to prod --now"),
+                    unmodelled("other deploy --to prod"),
+                ],
             ),
+            (unmodelled("./go.sh"), vec![], vec![unmodelled("./go.sh a"), unmodelled("go.sh")]),
             (
-                unmodelled("frob -x ./a"),
-                vec![unmodelled("frob -x ./a b")],
-                vec![unmodelled("frob -y"), unmodelled("frob")],
+                Effect::Run(Run { argv: vec!["frob".into(), "two words".into()], ..run("frob") }),
+                vec![],
+                vec![unmodelled("frob two words")],
             ),
-            (unmodelled("./go.sh"), vec![unmodelled("./go.sh a")], vec![unmodelled("go.sh")]),
         ];
         for (agreed, covered, not) in cases {
             let rule = remembered(std::slice::from_ref(&agreed), &[]).unwrap();
@@ -217,31 +260,60 @@ mod tests {
         }
     }
 
-    /// Of what runs code, only that code; by its name alone a program that runs any is never let through.
+    /// A command line is agreed to as it stands: its words, what goes into it and what stands around it.
     #[test]
-    fn code_is_remembered_as_the_code_it_is() {
-        for (agreed, covered, not) in [
-            ("sh go.sh a", "sh go.sh b", "sh other.sh"),
-            ("make", "make", "make install"),
-            ("make test", "make test", "make"),
-            ("cargo test", "cargo test", "cargo run"),
+    fn a_command_line_is_remembered_word_by_word() {
+        let foreseen = |line: &str| {
+            let (place, facts) = (place(), Facts::default());
+            let mut effects =
+                shell::foresee(line, Scene { place: &place, facts: &facts, models: Models::built_in() }).effects;
+            for effect in &mut effects {
+                // What an allow rests on is another matter.
+                if let Effect::Run(run) = effect {
+                    run.rests_on.clear();
+                }
+            }
+            effects
+        };
+        let policy = other(
+            Layer::Project,
+            "[[rule]]\nid = \"o\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"read\"\npaths = [\"/p/**\"]\n\
+             [[rule]]\nid = \"e\"\ndecision = \"allow\"\nreason = \"r\"\neffect = \"run\"\nprogram = [\"echo\", \"cat\"]\n",
+        );
+        let rule_of = |line: &str| {
+            let decision = judged(std::slice::from_ref(&policy), &foreseen(line), &[]);
+            Ok::<_, String>(Remembered::source(&RuleId::new("r-1"), &rules(&decision, &BTreeMap::new())?))
+        };
+        for (agreed, others) in [
+            ("sh go.sh a", vec!["sh go.sh b", "sh go.sh", "sh -x go.sh a", "sh other.sh a", "sh go.sh a; sh go.sh b"]),
+            ("make test", vec!["make", "make install", "make test -f other.mk", "make -j test", "make test X=1"]),
+            ("cargo test", vec!["cargo run", "cargo test -- --nocapture", "cargo test --config x.toml"]),
+            ("kill 12", vec!["kill 13", "kill -9 12", "kill 12 13"]),
+            ("frob a", vec!["frob b", "echo x | frob a", "frob a < in.txt", "frob a <<< x", "frob a; frob b"]),
+            ("echo x | frob a", vec!["frob a", "echo y | frob a", "cat in.txt | frob a", "frob a | echo x"]),
+            ("frob a < in.txt", vec!["frob a < other.txt", "cat other.txt | frob a", "frob a"]),
+            ("frob a <<< x", vec!["frob a <<< y", "frob a", "frob a <<< $X"]),
+            ("{ frob a; } <<E\nx\nE\n", vec!["{ frob a; } <<E\ny\nE\n", "frob a"]),
+            ("sh -c 'frob a'", vec!["sh -c 'frob b'", "sh -c 'frob a; frob b'"]),
         ] {
-            let rule = remembered(&runs_of(agreed), &[]).expect(agreed);
-            let verdict = |line: &str| judged(std::slice::from_ref(&rule), &runs_of(line), &[]).verdict;
-            assert_eq!([agreed, covered].map(verdict), [Verdict::Allow; 2], "{agreed}: {}", rule.text);
-            assert_eq!(verdict(not), Verdict::Ask, "{not}: {}", rule.text);
+            let rule = rule_of(agreed).expect(agreed);
+            let verdict = |line: &str| judged(&[policy.clone(), rule.clone()], &foreseen(line), &[]).verdict;
+            assert_eq!(verdict(agreed), Verdict::Allow, "{agreed}: {}", rule.text);
+            for line in others {
+                assert_eq!(verdict(line), Verdict::Ask, "{agreed}, then {line}: {}", rule.text);
+            }
         }
-        for line in
-            ["node -e 'a()'", "python3 -c 'a()'", "perl -e 'a()'", "ruby -e 'a()'", "awk 'BEGIN { system(\"a\") }'"]
-        {
-            let Ok(rule) = remembered(&runs_of(line), &[]) else { continue };
-            let other = line.replace("a()", "b()").replace("\"a\"", "\"b\"");
-            assert_ne!(
-                judged(std::slice::from_ref(&rule), &runs_of(&other), &[]).verdict,
-                Verdict::Allow,
-                "{}",
-                rule.text
-            );
+        for (line, why) in [
+            ("frob $X", "not known before it runs"),
+            ("frob \"$(cat in.txt)\"", "not known before it runs"),
+            ("frob <<< $X", "not known before it runs"),
+            ("A=$X frob", "not known before it runs"),
+            ("frob *.txt", "not known before it runs"),
+            ("cat *.txt | frob", "not known before it runs"),
+            ("ls | xargs frob", "not known before it runs"),
+        ] {
+            let said = rule_of(line).expect_err(line);
+            assert!(said.contains(why), "{line}: {said}");
         }
     }
 
@@ -333,8 +405,7 @@ mod tests {
         let pay = |args: Value| Effect::Tool { tool: "pay".to_owned(), server: None, args };
         for effect in [
             Effect::Run(Run { folder: String::new(), ..run("frob deploy") }),
-            Effect::Run(Run { argv: vec!["frob".to_owned(), "two words".to_owned()], ..run("frob") }),
-            Effect::Run(Run { modelled: true, deeds: vec![Deed::Code], ..run("frob a") }),
+            Effect::Run(Run { program: "fr*b".to_owned(), ..run("fr*b") }),
             Effect::Delete { path: "/p/*".to_owned(), recursive: false, glob: true },
             Effect::Connect(Connect::default()),
             pay(json!({ "a": null })),
@@ -356,9 +427,10 @@ mod tests {
             let source = PolicySource { layer: Layer::Session, file: file.to_owned(), text, only_tightens: false };
             load(&[source]).unwrap_err().message
         };
-        let run = "decision = \"allow\"\neffect = \"run\"\nwords = [\"a\"]";
+        let run = "decision = \"allow\"\neffect = \"run\"\nprogram = \"a\"";
         assert!(wrong("r-1", run).contains("says with `while` what it holds for"));
         assert!(wrong("r-1", &format!("{run}\nwhile = {{}}")).contains("names its folder"));
+        assert!(wrong("r-1", &format!("{run}\nwhile = {{ folder = \"/p\" }}")).contains("names the commands"));
         assert!(wrong("r-1", &format!("{run}\nwhile = {{ foldr = 1 }}")).contains("foldr"));
         let tool = "decision = \"allow\"\neffect = \"tool\"\ntool = \"a\"\nwhile = {}";
         assert!(wrong("r-1", tool).contains("names its arguments"));

@@ -18,7 +18,7 @@ use crate::view::{
 };
 
 /// Keys of a rule that say what it is about.
-const WHAT: [&str; 5] = ["words", "paths", "hosts", "tool", "effect"];
+const WHAT: [&str; 5] = ["program", "paths", "hosts", "tool", "effect"];
 
 pub(super) fn run(arguments: Approvals, context: &Context) -> Result<u8, HarnessError> {
     match arguments {
@@ -118,7 +118,15 @@ fn rule_state(rule: &Rule) -> &'static str {
 /// What the rules are about: effect and the key that names what.
 fn summary(text: &str) -> String {
     let named = |line: &&str| line.split(" = ").next().is_some_and(|key| WHAT.contains(&key));
-    text.lines().filter(named).collect::<Vec<_>>().join(", ")
+    let mut all: Vec<String> = text.lines().filter(named).map(str::to_owned).collect();
+    // The commands of a call stand in each of its rules.
+    let commands = text
+        .lines()
+        .find_map(|line| line.split_once("commands = "))
+        .and_then(|(_, rest)| serde_json::Deserializer::from_str(rest).into_iter::<Vec<Vec<String>>>().next()?.ok());
+    all.extend(commands.into_iter().flatten().map(|words| format!("`{}`", words.join(" "))));
+    all.dedup();
+    all.join(", ")
 }
 
 fn rule_object(rule: &Rule) -> Value {

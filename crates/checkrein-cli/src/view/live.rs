@@ -303,6 +303,14 @@ impl Live {
             _ => {}
         }
     }
+
+    fn hooked(&mut self, by: &Actor, call: &CallId, new: &Value) {
+        let by = printable(&by.to_string());
+        self.line(&format!("  {YELLOW}{by}{YELLOW:#} changed the arguments of {call}"));
+        if let Some((_, args)) = self.calls.get_mut(call) {
+            *args = new.clone();
+        }
+    }
 }
 
 impl Observer for Live {
@@ -321,16 +329,7 @@ impl Observer for Live {
                 self.know(&round.calls);
                 self.line(&format!("\n{DIM}the harness reads the project's instructions{DIM:#}"));
             }
-            Body::Hook(note) => {
-                self.line(&format!(
-                    "  {YELLOW}{}{YELLOW:#} changed the arguments of {}",
-                    printable(&event.by.to_string()),
-                    note.call
-                ));
-                if let Some((_, args)) = self.calls.get_mut(&note.call) {
-                    *args = note.new.clone();
-                }
-            }
+            Body::Hook(note) => self.hooked(&event.by, &note.call, &note.new),
             Body::Decision { call, tool, decision, .. } => self.decision(call, tool, decision),
             Body::Ask(request) => {
                 self.asked.insert(request.id.clone(), request.call.clone());

@@ -1,5 +1,7 @@
 //! A yes that is remembered: what it covers, what it never covers, and how it is taken back.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -64,7 +66,7 @@ fn sound(desk: &Desk) {
 /// the same folder run without a question, in another folder they do not, nor in another session, nor once it is taken back.
 #[test]
 fn a_yes_counts_for_its_words_and_folder() {
-    let commands = ["sh go.sh a", "sh go.sh b", "cd sub && sh go.sh c", "sh go.sh d", "sh go.sh e"];
+    let commands = ["sh go.sh a", "sh go.sh a", "cd sub && sh go.sh a", "sh go.sh b", "sh go.sh a"];
     let (desk, lines) = desk(&commands, "");
     let id = waits(&lines);
     let shown = desk.run(["approvals", "approve", &id, "--remember", "--by", "dana"]);
@@ -75,7 +77,7 @@ fn a_yes_counts_for_its_words_and_folder() {
     let third = waits(&elsewhere);
     assert_eq!(
         (log(&desk, "task/log.txt"), log(&desk, "task/sub/log.txt").len()),
-        (vec!["a".to_owned(), "b".to_owned()], 0)
+        (vec!["a".to_owned(), "a".to_owned()], 0)
     );
     let session = lines.session();
     let why = |call: &str| desk.run(["show", &session, "--why", call]).out;
@@ -94,9 +96,13 @@ fn a_yes_counts_for_its_words_and_folder() {
     let again = desk.run(["approvals", "revoke", &rule]);
     assert_eq!((again.code, again.err.contains("lee took")), (2, true), "{}", again.err);
     let asked = resumed(&desk, &elsewhere);
-    waits(&asked);
-    assert_eq!(log(&desk, "task/sub/log.txt"), ["c"]);
-    assert_eq!(log(&desk, "task/log.txt"), ["a", "b"]);
+    let other = waits(&asked);
+    assert_eq!(desk.run(["approvals", "approve", &other, "--by", "dana"]).code, 0);
+    // The same words as the first, now that the yes to them was taken back.
+    let again = resumed(&desk, &asked);
+    waits(&again);
+    assert_eq!(log(&desk, "task/sub/log.txt"), ["a"]);
+    assert_eq!(log(&desk, "task/log.txt"), ["a", "a", "b"]);
     sound(&desk);
     let shown = desk.run(["approvals", "show", &rule]);
     assert!(shown.out.contains("revoked by   person:lee enough"), "{}", shown.out);
@@ -106,7 +112,7 @@ fn a_yes_counts_for_its_words_and_folder() {
 /// A file that the call runs is part of what was agreed to: changed in the session or beside it, the yes does not hold.
 #[test]
 fn a_yes_counts_while_its_files_are_what_they_were() {
-    let (desk, lines) = desk(&["sh go.sh a", "sh go.sh b"], "");
+    let (desk, lines) = desk(&["sh go.sh a", "sh go.sh a"], "");
     remembered(&desk, &lines);
     desk.write("task/go.sh", &format!("{GO}echo more\n"));
     let stale = resumed(&desk, &lines);
@@ -120,6 +126,38 @@ fn a_yes_counts_while_its_files_are_what_they_were() {
     desk.write("task/go.sh", GO);
     assert_eq!(log(&desk, "task/log.txt").len(), 0);
     sound(&desk);
+}
+
+/// A program that nobody knows may go by whatever its words name, and by what goes into it.
+#[test]
+fn a_yes_counts_while_what_it_names_is_what_it_was() {
+    for (command, changed) in [
+        ("./tool conf.yml", "conf.yml"),
+        ("./tool --with=conf", "conf"),
+        ("./tool @later.yml", "later.yml"),
+        ("./tool < in.txt", "in.txt"),
+        ("cat in.txt | ./tool", "in.txt"),
+    ] {
+        let desk = Desk::new();
+        let task = desk.task(&script(&[command, command]), POLICY, "");
+        for (file, text) in [("tool", "#!/bin/sh\necho ran\n"), ("conf.yml", "a"), ("conf", "a"), ("in.txt", "a")] {
+            let at = desk.write(&format!("task/{file}"), text);
+            std::fs::set_permissions(at, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let lines = desk.json(["run".as_ref(), task.as_os_str()]);
+        remembered(&desk, &lines);
+        desk.write(&format!("task/{changed}"), "b");
+        let asked = resumed(&desk, &lines);
+        waits(&asked);
+        let reason = asked.of("ask")[0]["reason"].as_str().unwrap();
+        let changed = format!("`{changed}` is not what it was when the yes was given");
+        // What comes to be there is read from then on.
+        let appeared = "it was given for a call that reads other files";
+        let why = if command.contains("later") { appeared } else { &changed };
+        let why = format!("an earlier yes does not hold here: {why}");
+        assert!(reason.contains(&why), "{command}: {reason}");
+        assert_eq!(log(&desk, "task/log.txt").len(), 0);
+    }
 }
 
 /// What a rule of anybody asks about or denies stays asked about and denied, whatever is remembered; the person's own policy may
@@ -202,7 +240,7 @@ fn a_yes_is_its_givers_and_its_sessions() {
     let desk = Desk::new();
     let policy = format!("{POLICY}[approvals]\nfour_eyes = true\n");
     let more = "workspace = \"copy\"\n[identity]\nperson = \"sam\"\n";
-    let task = desk.task(&script(&["sh go.sh a", "sh go.sh b"]), &policy, more);
+    let task = desk.task(&script(&["sh go.sh a", "sh go.sh a"]), &policy, more);
     desk.write("task/go.sh", GO);
     let lines = desk.json(["run".as_ref(), task.as_os_str()]);
     let id = waits(&lines);
@@ -234,11 +272,15 @@ fn a_yes_is_its_givers_and_its_sessions() {
 fn remembered_at_the_terminal() {
     for (typed, code, runs) in [("r\ny\n", 0, 2), ("r\nn\nl\n", 3, 0), ("r\nn\ny\nl\n", 3, 1)] {
         let desk = Desk::new();
-        desk.task(&script(&["sh go.sh a", "sh go.sh b"]), POLICY, "");
+        desk.task(&script(&["sh go.sh a", "sh go.sh a"]), POLICY, "");
         desk.write("task/go.sh", GO);
         let Some(run) = at_a_terminal(&desk, "run task", typed) else { return };
         assert_eq!(run.code, code, "{}", run.out);
-        assert!(run.out.contains("+ words = [\"sh\", \"go.sh\"]"), "{}", run.out);
+        assert!(
+            run.out.contains("+ program = \"sh\"") && run.out.contains("[[\"sh\",\"go.sh\",\"a\"]]"),
+            "{}",
+            run.out
+        );
         assert_eq!(log(&desk, "task/log.txt").len(), runs, "{}", run.out);
         sound(&desk);
     }

@@ -4,6 +4,7 @@ use checkrein_contract::{Deed, Effect, Own, Question, Run};
 
 use super::flow::Flow;
 use super::places::{Spot, Touch};
+use super::simple::is_dynamic;
 use super::state::Folders;
 use super::value::{Field, Text, escaped};
 use super::walk::Walker;
@@ -121,6 +122,8 @@ impl Walker<'_> {
                 deeds: doing.deeds,
                 folder,
                 env,
+                input: self.input.clone(),
+                dynamic: is_dynamic(&fields),
                 informational: false,
                 rests_on: doing.rests_on,
                 own,

@@ -1,6 +1,6 @@
 //! Redirections: files read and written, and what flows in and out.
 
-use checkrein_contract::Effect;
+use checkrein_contract::{Digest, Effect, Run};
 use checkrein_shell::{Descriptor, Redirect, Target, Word};
 
 use super::flow::Flow;
@@ -59,10 +59,12 @@ impl Walker<'_> {
                 Target::Duplicate { output, word } => self.duplicate(*output, word),
                 Target::Here(word) => {
                     let text = self.single(word);
+                    self.given(&text);
                     self.stdin = flow_of(&text);
                 }
                 Target::HereString(word) => {
                     let text = self.single(word);
+                    self.given(&text);
                     self.stdin = match flow_of(&text) {
                         Flow::Known(text) => Flow::Known(text + "\n"),
                         other => other,
@@ -71,6 +73,17 @@ impl Walker<'_> {
             }
         }
         redirected
+    }
+
+    /// A text of the command line that commands read.
+    fn given(&mut self, text: &Text) {
+        self.input = Some(match (self.input.take(), text.as_known()) {
+            (None, Some(known)) => format!("sha256:{}", Digest::of(known.as_bytes())),
+            (Some(before), Some(known)) if before != Run::UNKNOWN => {
+                format!("sha256:{}", Digest::of(format!("{before}\n{known}").as_bytes()))
+            }
+            _ => Run::UNKNOWN.to_owned(),
+        });
     }
 
     /// After the command: what it wrote is in those files.

@@ -147,7 +147,8 @@ impl Walker<'_> {
     pub(super) fn ran(&mut self, program: &str, fields: &[Field], change: impl FnOnce(&mut Run)) {
         let argv = fields.iter().map(|field| field.text.shown()).collect();
         let (env, folder) = (self.state.exported.clone(), self.folder());
-        let mut run = Run { program: program.to_owned(), argv, env, folder, ..Run::default() };
+        let (input, dynamic) = (self.input.clone(), is_dynamic(fields));
+        let mut run = Run { program: program.to_owned(), argv, env, folder, input, dynamic, ..Run::default() };
         change(&mut run);
         self.note(Effect::Run(run));
     }
@@ -189,4 +190,9 @@ pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with(|c: char| c.is_ascii_digit())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Whether some of the words are not known before they are there.
+pub(super) fn is_dynamic(fields: &[Field]) -> bool {
+    fields.iter().any(|field| field.many || !field.text.is_known())
 }

@@ -37,6 +37,8 @@ pub(crate) struct Walker<'a> {
     pub(super) state: State,
     /// What the next command reads.
     pub(super) stdin: Flow,
+    /// What the command line itself gives to commands to read, around the next one: see [`checkrein_contract::Run::input`].
+    pub(super) input: Option<String>,
     /// What the last command wrote.
     pub(super) output: Flow,
     pub(super) depth: u32,
@@ -67,6 +69,7 @@ impl<'a> Walker<'a> {
             scene,
             state,
             stdin: Flow::Nothing,
+            input: None,
             output: Flow::Nothing,
             depth: 0,
             level: 0,
@@ -320,7 +323,7 @@ impl<'a> Walker<'a> {
             return;
         }
         self.output = Flow::Nothing;
-        let stdin = self.stdin.clone();
+        let (stdin, input) = (self.stdin.clone(), self.input.clone());
         self.part(command.span.start);
         if let Kind::Simple(simple) = &command.kind {
             self.simple(simple, &command.redirects);
@@ -329,7 +332,7 @@ impl<'a> Walker<'a> {
             self.compound(&command.kind);
             self.redirected(redirected);
         }
-        self.stdin = stdin;
+        (self.stdin, self.input) = (stdin, input);
     }
 
     fn compound(&mut self, kind: &Kind) {

@@ -1,7 +1,7 @@
 //! Random policies, effects and facts over small alphabets, so that rules really hit. Part of what shows R1, R2, R11 and
 //! R12.
 
-use checkrein_contract::{Connect, Deed, Effect, EffectWord, Facts, Finding, Layer, Own, Question, Run, Tree, Verdict};
+use checkrein_contract::{Connect, Deed, Effect, EffectWord, Facts, Finding, Layer, Question, Run, Tree, Verdict};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Value, json};
@@ -313,11 +313,10 @@ fn run() -> impl Strategy<Value = Run> {
                 modelled,
                 deeds,
                 steered_by: owned(&steered),
-                folder: String::new(),
                 env: owned(&env),
                 informational,
                 rests_on,
-                own: Own::default(),
+                ..Run::default()
             }
         },
     )
