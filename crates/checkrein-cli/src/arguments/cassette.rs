@@ -47,6 +47,9 @@ pub(crate) struct CassetteRefresh {
     /// Another model than the one that was recorded
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["accept", "reject"])]
     pub(crate) model: Option<String>,
+    /// Run the task and ask the model that the file names, which is shown first
+    #[arg(long, conflicts_with_all = ["accept", "reject"])]
+    pub(crate) yes: bool,
     /// Put the new recording in the place of the old one; with turns, such as --accept=main:2, only these
     #[arg(long, value_name = "TURN,...", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = ALL)]
     pub(crate) accept: Option<Vec<String>>,

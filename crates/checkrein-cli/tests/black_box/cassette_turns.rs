@@ -25,7 +25,7 @@ fn refreshed(second: &str) -> Desk {
     desk.task(&script(100, "*", "Done."), POLICY, "workspace = \"copy\"\n");
     assert_eq!(desk.json(["run", "task", "--record", "c.jsonl"]).status(), "completed");
     desk.write("task/script.toml", second);
-    let told = desk.run(["cassette", "refresh", "c.jsonl"]);
+    let told = desk.run(["cassette", "refresh", "c.jsonl", "--yes"]);
     assert_eq!(told.code, 1, "{}{}", told.out, told.err);
     desk
 }
@@ -88,6 +88,27 @@ fn a_person_is_asked_about_each_turn() {
     assert_snapshot!("turns_asked", desk.steady(&asked.join("\n").replace('\r', "")));
     assert_eq!(plays(&desk), serde_json::json!([200, "Done."]));
     assert!(!desk.path("c.jsonl.new").exists());
+}
+
+/// A cassette comes from anywhere: neither the task nor the model that it names is used before a person has said so.
+#[test]
+fn what_a_cassette_names_is_the_persons_to_use() {
+    let desk = Desk::new();
+    desk.task("version = 1\n[[step]]\ntext = \"Done.\"\n", POLICY, "workspace = \"copy\"\n");
+    assert_eq!(desk.json(["run", "task", "--record", "c.jsonl"]).status(), "completed");
+    let sessions = || desk.run(["sessions"]).out.lines().count();
+    let before = sessions();
+    for more in [vec![], vec!["--model", "script:task/script.toml"]] {
+        let refused = desk.run([vec!["cassette", "refresh", "c.jsonl"], more].concat());
+        assert_eq!(refused.code, 2, "{}{}", refused.out, refused.err);
+        assert!(refused.err.contains("say --yes"), "{}", refused.err);
+        assert_eq!((sessions(), desk.path("c.jsonl.new").exists()), (before, false));
+    }
+    let Some(no) = at_a_terminal(&desk, "cassette refresh c.jsonl", "n\n") else { return };
+    assert_eq!((no.code, sessions()), (1, before), "{}", no.out);
+    assert_snapshot!("refresh_asks", desk.steady(&no.out.replace('\r', "")));
+    let yes = at_a_terminal(&desk, "cassette refresh c.jsonl", "y\n").expect("as before");
+    assert_eq!((yes.code, desk.path("c.jsonl.new").exists()), (0, true), "{}", yes.out);
 }
 
 fn tool(description: &str) -> String {

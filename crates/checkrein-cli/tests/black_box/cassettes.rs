@@ -300,7 +300,7 @@ fn a_refresh_is_read_before_it_counts() {
     assert_eq!(first.code, 0, "{}{}", first.out, first.err);
     served.end("-TERM");
     let served = Served::new(&desk, &desk.path("task/script.toml"), &["--json", "--fault", "*:chunk_bytes=7"]);
-    let same = record(&served, &["cassette", "refresh", "c.jsonl"]);
+    let same = record(&served, &["cassette", "refresh", "c.jsonl", "--yes"]);
     assert!(
         same.code == 0 && same.out.contains("nothing a session could tell is different"),
         "{}{}",
@@ -313,7 +313,7 @@ fn a_refresh_is_read_before_it_counts() {
     desk.write("task/script.toml", &script("I search.", more));
     let served = Served::new(&desk, &desk.path("task/script.toml"), &["--json"]);
     let old = std::fs::read_to_string(desk.path("c.jsonl")).unwrap();
-    let other = record(&served, &["cassette", "refresh", "c.jsonl"]);
+    let other = record(&served, &["cassette", "refresh", "c.jsonl", "--yes"]);
     assert_eq!(other.code, 1, "{}{}", other.out, other.err);
     served.end("-TERM");
     let differences = other.out.lines().skip_while(|line| !line.starts_with("main:")).collect::<Vec<_>>().join("\n");
@@ -324,7 +324,7 @@ fn a_refresh_is_read_before_it_counts() {
     let played = desk.json(["run", "task", "--model", "replay:c.jsonl"]);
     assert_eq!(played.status(), "completed", "{}", played.outcome());
     let served = Served::new(&desk, &desk.path("task/script.toml"), &["--json"]);
-    let moved = record(&served, &["cassette", "refresh", "c.jsonl", "--model", "gemini:scripted"]);
+    let moved = record(&served, &["cassette", "refresh", "c.jsonl", "--yes", "--model", "gemini:scripted"]);
     assert_eq!(moved.code, 1, "{}{}", moved.out, moved.err);
     assert!(moved.out.contains("the model was anthropic:scripted and is gemini:scripted\n"), "{}", moved.out);
     served.end("-TERM");

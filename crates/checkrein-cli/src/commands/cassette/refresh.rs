@@ -1,17 +1,18 @@
 //! `cassette refresh`: a recording made anew beside the old one, and each turn of it accepted or rejected by a person.
 
 use std::fs;
-use std::io::{BufRead as _, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use checkrein::cassette::{self, Cassette, Changes, Turn, beside};
+use checkrein::cassette::{self, Cassette, Changes, TaskRef, Turn, beside};
 use checkrein::contract::{OnAsk, Status};
-use checkrein::{HarnessError, RunOptions, replace_file};
+use checkrein::{HarnessError, RunOptions, Task, replace_file};
 
 use crate::arguments::{ALL, CassetteRefresh};
 use crate::commands::run::{drive, front};
 use crate::commands::usage;
 use crate::context::Context;
+use crate::typed;
 use crate::view::printable;
 
 /// Both recordings, and where they lie.
@@ -79,13 +80,11 @@ fn asked(changes: &Changes, out: &mut dyn Write) -> [Vec<String>; 2] {
             );
         }
         loop {
+            typed::discard_earlier();
             _ = write!(out, "  [a] accept   [r] reject   [l] later: ");
             _ = out.flush();
-            let mut line = String::new();
-            if !std::io::stdin().lock().read_line(&mut line).is_ok_and(|read| read > 0) {
-                return decided;
-            }
-            let which = match line.trim() {
+            let Some(line) = typed::line() else { return decided };
+            let which = match line.as_str() {
                 "a" | "accept" => 0,
                 "r" | "reject" => 1,
                 "l" | "later" => break,
@@ -189,10 +188,37 @@ fn told_what_to_type(file: &Path, beside: &Path, out: &mut dyn Write, context: &
     );
 }
 
+/// Whether the person wants that: a file comes from anywhere, so what it names is neither run nor asked on its own word.
+fn agreed(arguments: &CassetteRefresh, old: &Cassette, task: &Task, context: &Context) -> Result<bool, HarnessError> {
+    let mut out = context.out();
+    let file = arguments.file.display();
+    match (&task.folder, &old.header().task) {
+        (Some(folder), _) => {
+            _ = writeln!(
+                out,
+                "{file} is of the task in {}\n  it runs here as `run` would run it, with its policy and tools",
+                folder.display()
+            );
+        }
+        (None, TaskRef::Words(words) | TaskRef::Folder(words)) => {
+            _ = writeln!(out, "{file} is of the words: {}\n  they are done in this folder", printable(words));
+        }
+    }
+    let (model, whose) = match &arguments.model {
+        Some(model) => (model, "that you named"),
+        None => (&old.header().model, "that the file names"),
+    };
+    _ = writeln!(out, "the model {whose} is asked, with your key where it takes one: {}", printable(model));
+    Ok(arguments.yes || context.confirmed("Record it anew?")?)
+}
+
 /// Runs the task of a cassette with its model; an exit code where it did not come to an end.
 fn record(arguments: &CassetteRefresh, old: &Cassette, context: &Context) -> Result<Option<u8>, HarnessError> {
-    let harness = context.harness()?;
     let task = cassette::task(old.header(), &arguments.file, context.folder())?;
+    if !agreed(arguments, old, &task, context)? {
+        return Ok(Some(1));
+    }
+    let harness = context.harness()?;
     let (task, model) = match &arguments.model {
         Some(model) => (task, Some(model.clone())),
         None => (cassette::with_model(task, &old.header().model), None),
