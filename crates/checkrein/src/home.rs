@@ -64,13 +64,25 @@ impl StateFolder {
         let folder = self.session(session);
         let fail = |error: std::io::Error| HarnessError::State { path: folder.clone(), reason: error.to_string() };
         make_private(&folder).map_err(fail)?;
-        let path = folder.join("lock");
-        let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(fail)?;
+        let file =
+            fs::OpenOptions::new().create(true).append(true).mode(0o600).open(self.lock(session)).map_err(fail)?;
         match file.try_lock() {
-            Ok(()) => Ok(Taken { _file: file }),
+            Ok(()) => Ok(Taken { file }),
             Err(fs::TryLockError::WouldBlock) => Err(HarnessError::busy(session)),
             Err(fs::TryLockError::Error(error)) => Err(fail(error)),
         }
+    }
+
+    /// Whether a process of this machine drove the session and none does any more. Whatever its journal says of it then, it
+    /// goes on only when somebody resumes it.
+    pub fn is_left(&self, session: &SessionId) -> bool {
+        let Ok(file) = fs::File::open(self.lock(session)) else { return false };
+        // Given free again as it is closed.
+        file.try_lock_shared().is_ok()
+    }
+
+    fn lock(&self, session: &SessionId) -> PathBuf {
+        self.session(session).join("lock")
     }
 
     /// Where what did not fit goes.
@@ -82,8 +94,15 @@ impl StateFolder {
 /// A session that this process has taken.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    /// Held open: closing it gives the session free.
-    _file: fs::File,
+    file: fs::File,
+}
+
+impl Drop for Taken {
+    /// Closing alone gives it free only once no program that is just being started has the file open as well.
+    fn drop(&mut self) {
+        // Closing follows in any case.
+        _ = self.file.unlock();
+    }
 }
 
 /// A folder for cut text; files only their owner may read.
@@ -134,4 +153,26 @@ impl Spill for FolderSpill {
 /// Makes a folder and those above it, 0700.
 pub(crate) fn make_private(path: &Path) -> std::io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that is being started has a copy of every open file for a moment; the session is free all the same.
+    #[test]
+    fn a_session_is_free_when_its_guard_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = StateFolder::open(folder.path()).unwrap();
+        let session = SessionId::new("s-1");
+        assert!(!home.is_left(&session), "nobody ever drove it");
+        let taken = home.take(&session).unwrap();
+        assert!(matches!(home.take(&session), Err(HarnessError::Busy { .. })));
+        assert!(!home.is_left(&session));
+        let copy = taken.file.try_clone().unwrap();
+        drop(taken);
+        assert!(home.is_left(&session));
+        let again = home.take(&session).unwrap();
+        drop((again, copy));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use checkrein::contract::CallId;
+use checkrein::contract::{Body, CallId};
 use checkrein::prefix::prefixes;
 use checkrein::{HarnessError, Observer as _};
 use serde_json::json;
@@ -11,6 +11,9 @@ use crate::arguments::{Export, Listing, Show};
 use crate::context::Context;
 use crate::view::{JsonLines, of_call, prefix, prefix_lines, printable, story, time_of, why};
 
+/// The status of a session that ended without a word: its process was killed, or the machine was.
+const LEFT: &str = "broken off";
+
 pub(super) fn list(arguments: &Listing, context: &Context) -> Result<u8, HarnessError> {
     let store = context.store()?;
     let sessions = store.sessions()?;
@@ -18,11 +21,14 @@ pub(super) fn list(arguments: &Listing, context: &Context) -> Result<u8, Harness
     if sessions.is_empty() && !arguments.json {
         _ = writeln!(out, "no sessions yet; begin one with `{} run TASK`", context.program);
     }
+    let state = context.state()?;
+    let mut some_left = false;
     for row in sessions {
+        let left = row.status.is_none() && state.is_left(&row.id);
         if arguments.json {
             let line = json!({
                 "session": row.id, "task": row.task, "model": row.model, "status": row.status_word(),
-                "created_at": row.created_at, "events": row.head.seq, "journal_head": row.head.hash,
+                "created_at": row.created_at, "events": row.head.seq, "journal_head": row.head.hash, "left": left,
             });
             _ = writeln!(out, "{line}");
         } else {
@@ -32,10 +38,15 @@ pub(super) fn list(arguments: &Listing, context: &Context) -> Result<u8, Harness
                 "{}  {}  {:<16} {:>4} events  {task}",
                 row.id,
                 time_of(row.created_at),
-                row.status_word(),
+                if left { LEFT } else { row.status_word() },
                 row.head.seq
             );
         }
+        some_left |= left;
+    }
+    if some_left && !arguments.json {
+        let program = &context.program;
+        _ = writeln!(out, "what was {LEFT} has no process any more; go on with `{program} resume SESSION`");
     }
     Ok(0)
 }
@@ -63,7 +74,14 @@ pub(super) fn show(arguments: &Show, context: &Context) -> Result<u8, HarnessErr
     let mut out = context.out();
     match call {
         Some(call) => why(&mut *out, &events, &call)?,
-        None => story(&mut *out, &events, arguments.full, &|session| store.read(session, 1).ok()),
+        None => {
+            story(&mut *out, &events, arguments.full, &|session| store.read(session, 1).ok());
+            let last = events.iter().rev().find(|event| matches!(event.body, Body::Stop(_) | Body::Resumed { .. }));
+            if !last.is_some_and(|event| matches!(event.body, Body::Stop(_))) && context.state()?.is_left(&session) {
+                let program = &context.program;
+                _ = writeln!(out, "\n{LEFT}: no process drives it any more; go on with `{program} resume {session}`");
+            }
+        }
     }
     Ok(0)
 }

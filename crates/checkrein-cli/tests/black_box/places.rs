@@ -199,6 +199,37 @@ fn two_processes_on_one_session() {
     assert_eq!(desk.run(["journal", "verify"]).code, 0);
 }
 
+/// A session whose process was killed is told from one that runs, and goes on.
+#[test]
+fn what_was_killed_is_not_called_running() {
+    let desk = Desk::new();
+    let bash = "[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"sh append.sh\" } }]\n";
+    let task = desk.task(&format!("version = 1\n{bash}[[step]]\ntext = \"done\"\n"), POLICY, "");
+    desk.write("task/append.sh", "read word < pipe\n");
+    assert!(Command::new("mkfifo").arg(desk.path("task/pipe")).status().unwrap().success());
+    let mut driving =
+        desk.command(["run".as_ref(), task.as_os_str()]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let open = fs::OpenOptions::new().write(true).open(desk.path("task/pipe")).unwrap();
+    let row = || {
+        let line = desk.run(["sessions", "--json"]).out;
+        serde_json::from_str::<serde_json::Value>(&line).unwrap()
+    };
+    assert_eq!((&row()["status"], &row()["left"]), (&"running".into(), &false.into()));
+    assert!(desk.run(["sessions"]).out.contains("running"));
+    driving.kill().unwrap();
+    driving.wait().unwrap();
+    drop(open);
+    assert_eq!((&row()["status"], &row()["left"]), (&"running".into(), &true.into()));
+    let session = row()["session"].as_str().unwrap().to_owned();
+    for told in [desk.run(["sessions"]).out, desk.run(["show", &session]).out] {
+        assert!(told.contains("broken off") && told.contains("resume"), "{told}");
+    }
+    let resumed = desk.json(["resume", &session, "--unknown", "c1-1=done"]);
+    assert_eq!(resumed.status(), "completed", "{}", resumed.outcome());
+    assert_eq!(row()["left"], false);
+    assert!(!desk.run(["show", &session]).out.contains("broken off"));
+}
+
 /// A remembered yes can not be taken back under a process that drives its session; whoever wants that is told how it goes.
 #[test]
 fn a_yes_is_not_taken_back_under_a_running_process() {
@@ -206,7 +237,7 @@ fn a_yes_is_not_taken_back_under_a_running_process() {
     let bash = "[[step]]\ncalls = [{ tool = \"bash\", args = { command = \"sh append.sh 1\" } }]\n";
     let script = format!("version = 1\n{bash}{bash}[[step]]\ntext = \"done\"\n");
     let task = desk.task(&script, POLICY.split("[[rule]]\nid = \"run\"").next().unwrap(), "");
-    desk.write("task/append.sh", "echo $1 >> ledger.txt\nread word < pipe\n");
+    desk.write("task/append.sh", "echo $1 >> ledger.txt\ntest -e once || { touch once; read word < pipe; }\n");
     assert!(Command::new("mkfifo").arg(desk.path("task/pipe")).status().unwrap().success());
     let paused = desk.json(["run".as_ref(), task.as_os_str()]);
     let id = paused.outcome()["approvals"][0].as_str().unwrap().to_owned();
@@ -214,15 +245,13 @@ fn a_yes_is_not_taken_back_under_a_running_process() {
     let offer: serde_json::Value = serde_json::from_str(ended.out.lines().next().unwrap()).unwrap();
     let rule = offer["rule"].as_str().unwrap();
     let driving = desk.command(["resume", &paused.session()]).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let open = || fs::OpenOptions::new().write(true).open(desk.path("task/pipe")).unwrap();
-    let first = open();
+    let first = fs::OpenOptions::new().write(true).open(desk.path("task/pipe")).unwrap();
     let refused = desk.run(["approvals", "revoke", rule, "--reason", "enough"]);
     assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
     for told in ["is being driven by another process", "Ctrl-C", &format!("approvals revoke {rule}"), "resume"] {
         assert!(refused.err.contains(told), "{told}: {}", refused.err);
     }
     drop(first);
-    drop(open());
     assert_eq!(ended_of(driving), 0);
     assert_eq!(fs::read_to_string(desk.path("task/ledger.txt")).unwrap(), "1\n1\n");
     assert_eq!(desk.run(["approvals", "revoke", rule, "--reason", "enough"]).code, 0);
