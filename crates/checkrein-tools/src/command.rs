@@ -119,29 +119,47 @@ impl CommandTool {
         let name = &self.manifest.name;
         if output.timed_out {
             let message = format!("`{name}` was ended after its limit of {} s", self.manifest.timeout_s);
-            // The program is gone; what it had asked another machine for is not.
-            return Err(match self.manifest.kind {
-                CallKind::Pure => Failure::new(Code::ToolTimeout, message),
-                CallKind::Idempotent | CallKind::Once => {
-                    Failure::new(Code::ToolOutcomeUnknown, format!("{message}, and may have taken effect"))
-                }
-            });
+            return Err(self.broken_off(Code::ToolTimeout, message));
         }
         if let Some(ending) = ending(output.exit, output.signal) {
-            return Err(Failure::new(Code::ToolFailed, failed(name, &ending, &output)));
+            let message = failed(name, &ending, &output);
+            return Err(match output.exit {
+                Some(_) => Failure::new(Code::ToolFailed, message),
+                // It said nothing of how far it came.
+                None => self.broken_off(Code::ToolFailed, message),
+            });
         }
         let Captured { tail, total, .. } = output.stdout;
         if total > tail.len() as u64 {
             let message = format!("`{name}` printed {total} bytes; a result has at most {MAX_OUTPUT_BYTES}");
-            return Err(Failure::new(Code::InvalidToolOutput, message));
+            return Err(self.unreadable(message));
         }
         if !self.manifest.json_output {
             return Ok(Value::String(printable::tail(&tail, total, usize::MAX).text));
         }
         serde_json::from_slice(&tail).map_err(|error| {
             let what = if tail.is_empty() { "it printed nothing".to_owned() } else { error.to_string() };
-            Failure::new(Code::InvalidToolOutput, format!("`{name}` must print one JSON value: {what}"))
+            self.unreadable(format!("`{name}` must print one JSON value: {what}"))
         })
+    }
+
+    /// A program that did not come to its end. It is gone; what it had asked another machine for is not.
+    fn broken_off(&self, code: Code, message: String) -> Failure {
+        match self.manifest.kind {
+            CallKind::Pure => Failure::new(code, message),
+            CallKind::Idempotent | CallKind::Once => {
+                Failure::new(Code::ToolOutcomeUnknown, format!("{message}, and may have taken effect"))
+            }
+        }
+    }
+
+    /// A result that can not be read, of a program that ended well: whoever reads this must not take it for work undone.
+    fn unreadable(&self, message: String) -> Failure {
+        let done = match self.manifest.kind {
+            CallKind::Pure => "",
+            CallKind::Idempotent | CallKind::Once => ". It ended without an error, so what it does may be done already",
+        };
+        Failure::new(Code::InvalidToolOutput, format!("{message}{done}"))
     }
 }
 

@@ -70,16 +70,26 @@ async fn what_is_no_result_says_why() {
             "",
             "echo '{'",
             Code::InvalidToolOutput,
-            "`shop` must print one JSON value: EOF while parsing an object at line 2 column 0",
+            "`shop` must print one JSON value: EOF while parsing an object at line 2 column 0. It ended without an error, so what it does may be done already",
         ),
         (
             "",
             "echo '1 2'",
             Code::InvalidToolOutput,
-            "`shop` must print one JSON value: trailing characters at line 1 column 3",
+            "`shop` must print one JSON value: trailing characters at line 1 column 3. It ended without an error, so what it does may be done already",
         ),
-        ("", "true", Code::InvalidToolOutput, "`shop` must print one JSON value: it printed nothing"),
-        ("", "seq 200000", Code::InvalidToolOutput, "`shop` printed 1288895 bytes; a result has at most 1000000"),
+        (
+            "",
+            "true",
+            Code::InvalidToolOutput,
+            "`shop` must print one JSON value: it printed nothing. It ended without an error, so what it does may be done already",
+        ),
+        (
+            "",
+            "seq 200000",
+            Code::InvalidToolOutput,
+            "`shop` printed 1288895 bytes; a result has at most 1000000. It ended without an error, so what it does may be done already",
+        ),
         ("", "echo no such order >&2; exit 4", Code::ToolFailed, "`shop`: exit code 4: no such order"),
         ("", "exit 4", Code::ToolFailed, "`shop`: exit code 4"),
         (
@@ -89,13 +99,20 @@ async fn what_is_no_result_says_why() {
             "`shop`: exit code 4: no such order",
         ),
         ("", r#"echo '{"error": {"n": 1}}'; exit 4"#, Code::ToolFailed, "`shop`: exit code 4: {\"n\":1}"),
-        ("", "kill -11 $$", Code::ToolFailed, "`shop`: ended by signal 11 (SEGV)"),
+        (
+            "",
+            "echo paid; kill -11 $$",
+            Code::ToolOutcomeUnknown,
+            "`shop`: ended by signal 11 (SEGV), and may have taken effect",
+        ),
+        ("kind = \"pure\"", "kill -11 $$", Code::ToolFailed, "`shop`: ended by signal 11 (SEGV)"),
         (
             "timeout_s = 1",
             "sleep 600",
             Code::ToolOutcomeUnknown,
             "`shop` was ended after its limit of 1 s, and may have taken effect",
         ),
+        ("kind = \"pure\"", "true", Code::InvalidToolOutput, "`shop` must print one JSON value: it printed nothing"),
         ("timeout_s = 1\nkind = \"pure\"", "sleep 600", Code::ToolTimeout, "`shop` was ended after its limit of 1 s"),
     ] {
         let mut world = shop(keys, script);
