@@ -71,8 +71,7 @@ pub(crate) struct HeldFile {
     pub(crate) folder: Option<String>,
     #[serde(default)]
     pub(crate) env: Vec<String>,
-    #[serde(default)]
-    pub(crate) commands: Vec<Vec<String>>,
+    pub(crate) commands: Option<Vec<Vec<String>>>,
     #[serde(default)]
     pub(crate) reads: Vec<String>,
     pub(crate) input: Option<String>,

@@ -20,8 +20,9 @@ pub(crate) struct Held {
     folder: Option<String>,
     /// The variables that it is run with, neither more nor less.
     env: Vec<String>,
-    /// The programs that the call runs, in order, each word by word; none where it runs none.
-    commands: Vec<Vec<String>>,
+    /// The programs that the call runs, in order, each word by word. Not said by rules of journals from before this was part of
+    /// a yes: those count as they were agreed to.
+    commands: Option<Vec<Vec<String>>>,
     /// What the call reads.
     reads: BTreeSet<String>,
     /// What the command line itself gives the program to read.
@@ -56,9 +57,6 @@ impl Held {
         if word == EffectWord::Run && held.folder.is_none() {
             return error("a remembered yes to a program names its folder: `while.folder`");
         }
-        if word == EffectWord::Run && held.commands.is_empty() {
-            return error("a remembered yes to a program names the commands of its call: `while.commands`");
-        }
         if word == EffectWord::Tool && held.arguments.is_none() {
             return error("a remembered yes to a tool names its arguments: `while.arguments`");
         }
@@ -81,8 +79,10 @@ impl Held {
             false => path.rsplit('/').next().unwrap_or_default().to_owned(),
         };
         // A program is what it is given by others: the same words behind another pipe are another matter.
-        if !commands(whole).eq(self.commands.iter()) {
-            return Some(self.given_for());
+        if let Some(given) = &self.commands
+            && !commands(whole).eq(given.iter())
+        {
+            return Some(given_for(given));
         }
         if let Effect::Run(run) = effect {
             if self.folder.as_deref() != Some(&run.folder) {
@@ -95,11 +95,11 @@ impl Held {
             if self.env != run.env {
                 return Some("it was given for another environment".to_owned());
             }
-            if self.input != run.input || run.input.as_deref() == Some(Run::UNKNOWN) {
+            if self.commands.is_some() && (self.input != run.input || run.input.as_deref() == Some(Run::UNKNOWN)) {
                 return Some("it was given for another text to read".to_owned());
             }
         }
-        if !self.commands.is_empty() && reads(whole) != self.reads {
+        if self.commands.as_ref().is_some_and(|given| !given.is_empty()) && reads(whole) != self.reads {
             return Some("it was given for a call that reads other files".to_owned());
         }
         if let (Effect::Tool { args, .. }, Some(known)) = (effect, &self.arguments) {
@@ -114,15 +114,15 @@ impl Held {
             None => Some(format!("what `{}` holds could not be found out", named(path))),
         })
     }
+}
 
-    /// The commands that it was given for, short enough for a reason.
-    fn given_for(&self) -> String {
-        let named: Vec<String> = self.commands.iter().map(|argv| argv.join(" ")).collect();
-        match named.join(", ") {
-            none if none.is_empty() => "it was given for a call that runs no program".to_owned(),
-            long if long.chars().count() > MOST_NAMED => "it was given for other commands".to_owned(),
-            named => format!("it was given for `{named}`"),
-        }
+/// The commands that it was given for, short enough for a reason.
+fn given_for(commands: &[Vec<String>]) -> String {
+    let named: Vec<String> = commands.iter().map(|argv| argv.join(" ")).collect();
+    match named.join(", ") {
+        none if none.is_empty() => "it was given for a call that runs no program".to_owned(),
+        long if long.chars().count() > MOST_NAMED => "it was given for other commands".to_owned(),
+        named => format!("it was given for `{named}`"),
     }
 }
 

@@ -75,9 +75,8 @@ fn of_call(whole: &[Effect]) -> Result<Vec<String>, String> {
         return Err("a program that nobody knows reads files that are not named one by one".to_owned());
     }
     let commands: Vec<&Vec<String>> = held::commands(whole).collect();
-    let mut held = Vec::new();
+    let mut held = vec![format!("commands = {}", list(&commands))];
     if !commands.is_empty() {
-        held.push(format!("commands = {}", list(commands)));
         let reads = held::reads(whole);
         if !reads.is_empty() {
             held.push(format!("reads = {}", list(reads)));
@@ -120,8 +119,7 @@ fn rule(effect: &Effect, call: &[String], files: &[(String, String)]) -> Option<
         let files: Vec<String> = files.iter().map(|(path, is)| format!("{} = {}", json!(path), json!(is))).collect();
         held.push(format!("files = {{ {} }}", files.join(", ")));
     }
-    let held = if held.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", held.join(", ")) };
-    keys.push(("while".to_owned(), held));
+    keys.push(("while".to_owned(), format!("{{ {} }}", held.join(", "))));
     Some(keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect())
 }
 
@@ -430,7 +428,12 @@ mod tests {
         let run = "decision = \"allow\"\neffect = \"run\"\nprogram = \"a\"";
         assert!(wrong("r-1", run).contains("says with `while` what it holds for"));
         assert!(wrong("r-1", &format!("{run}\nwhile = {{}}")).contains("names its folder"));
-        assert!(wrong("r-1", &format!("{run}\nwhile = {{ folder = \"/p\" }}")).contains("names the commands"));
+        let older =
+            "decision = \"allow\"\neffect = \"run\"\nwords = [\"frob\", \"deploy\"]\nwhile = { folder = \"/p\" }";
+        let text = rule(older);
+        let older = PolicySource { layer: Layer::Session, file: "r-1".to_owned(), text, only_tightens: false };
+        let then = judged(&[older], &[unmodelled("frob deploy --to prod")], &[]);
+        assert_eq!(then.verdict, Verdict::Allow, "what an older journal holds counts as it was agreed to");
         assert!(wrong("r-1", &format!("{run}\nwhile = {{ foldr = 1 }}")).contains("foldr"));
         let tool = "decision = \"allow\"\neffect = \"tool\"\ntool = \"a\"\nwhile = {}";
         assert!(wrong("r-1", tool).contains("names its arguments"));
