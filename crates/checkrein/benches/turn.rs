@@ -117,6 +117,10 @@ fn harness(folder: &TempDir, turns: u32, store: Option<Arc<dyn EventStore>>) -> 
 }
 
 fn run(harness: &Harness, turns: u32) {
+    run_with(harness, turns, &RunOptions::default());
+}
+
+fn run_with(harness: &Harness, turns: u32, options: &RunOptions) {
     let mut task = task::from_words("Echo.", &harness.folder).expect("a task");
     task.policy = vec![PolicySource {
         layer: Layer::Project,
@@ -129,7 +133,7 @@ fn run(harness: &Harness, turns: u32) {
     task.budget.tokens = u64::MAX;
     task.budget.seconds = 100_000;
     let front = Front { observer: Box::new(Unobserved), asker: None };
-    let mut session = harness.begin(&task, &RunOptions::default(), front).expect("it begins");
+    let mut session = harness.begin(&task, options, front).expect("it begins");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let outcome = runtime.block_on(session.drive()).expect("it is driven");
     assert_eq!(outcome.tool_runs, BTreeMap::from([("echo".to_owned(), turns)]));
@@ -155,6 +159,41 @@ fn in_memory(bencher: Bencher<'_, '_>, turns: u32) {
         .counter(ItemsCount::new(turns))
         .with_inputs(|| harness(&folder, turns, Some(Arc::new(MemoryStore::default()))))
         .bench_local_values(|harness| run(&harness, turns));
+}
+
+/// The same while it is recorded.
+#[divan::bench(args = [100, 1_000], sample_count = 5, sample_size = 1)]
+fn recorded(bencher: Bencher<'_, '_>, turns: u32) {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let tape = folder.path().join("tape.jsonl");
+    bencher
+        .counter(ItemsCount::new(turns))
+        .with_inputs(|| {
+            _ = std::fs::remove_file(&tape);
+            harness(&folder, turns, Some(Arc::new(MemoryStore::default())))
+        })
+        .bench_local_values(|harness| {
+            run_with(&harness, turns, &RunOptions { record: Some(tape.clone()), ..RunOptions::default() });
+        });
+}
+
+/// And played again, with reading the cassette.
+#[divan::bench(args = [100, 1_000], sample_count = 5, sample_size = 1)]
+fn played(bencher: Bencher<'_, '_>, turns: u32) {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let tape = folder.path().join("tape.jsonl");
+    let memory = || Some(Arc::new(MemoryStore::default()) as Arc<dyn EventStore>);
+    let options = RunOptions { record: Some(tape.clone()), ..RunOptions::default() };
+    run_with(&harness(&folder, turns, memory()), turns, &options);
+    let options = RunOptions { model: Some(format!("replay:{}", tape.display())), ..RunOptions::default() };
+    bencher
+        .counter(ItemsCount::new(turns))
+        .with_inputs(|| {
+            let mut harness = harness(&folder, turns, memory());
+            harness.extensions.provider = None;
+            harness
+        })
+        .bench_local_values(|harness| run_with(&harness, turns, &options));
 }
 
 /// `journal verify` of such a session: chain, signed head, and every invariant. Counted in events.

@@ -186,7 +186,7 @@ impl Cassette {
 }
 
 /// The calls whose results a row shows for the first time, or again where it is written whole.
-fn calls_shown(exchange: &Exchange) -> Vec<&str> {
+pub(crate) fn calls_shown(exchange: &Exchange) -> Vec<&str> {
     let messages = match &exchange.request {
         super::row::Change::Whole { whole } => super::request::messages(whole),
         super::row::Change::More { more, .. } => more,

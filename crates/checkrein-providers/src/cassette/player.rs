@@ -12,7 +12,7 @@ use super::answer::{Asked, fits, reread_as_it_came, reread_otherwise, words};
 use super::changes::turn;
 use super::file::{Cassette, Line};
 use super::position::Position;
-use super::request::{kept, key};
+use super::request::{Keeper, key};
 use super::row::{Body, Outcome};
 use super::unused::differences;
 use super::{Scrub, miss, reply};
@@ -24,13 +24,15 @@ pub struct CassettePlayer {
     name: String,
     lane: Lane,
     scrub: Arc<dyn Scrub>,
+    keeper: Arc<Keeper>,
     lenient: bool,
 }
 
 impl CassettePlayer {
     /// Plays this cassette; `name` is what errors call it.
     pub fn new(cassette: Arc<Cassette>, name: &str, scrub: Arc<dyn Scrub>) -> Self {
-        Self { cassette, name: name.to_owned(), lane: Lane::main(), scrub, lenient: false }
+        let keeper = Arc::new(Keeper::new(Arc::clone(&scrub)));
+        Self { cassette, name: name.to_owned(), lane: Lane::main(), scrub, keeper, lenient: false }
     }
 
     /// Plays it leniently.
@@ -45,7 +47,7 @@ impl CassettePlayer {
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<ModelReply, ProviderError> {
         let (mut position, _) = self.position(&request.provider)?;
-        let asked = kept(request, &*self.scrub);
+        let asked = self.keeper.kept(request);
         let wanted = key(&request.lane, &asked);
         let rows = self.cassette.lane(&request.lane);
         let unused = |(index, line): &(usize, &Line)| !position.is_used(*index) && line.exchange.key == wanted;
@@ -177,8 +179,9 @@ impl Provider for CassettePlayer {
 
     fn delegate(&self, number: u32) -> Option<Arc<dyn Provider>> {
         let (cassette, scrub) = (Arc::clone(&self.cassette), Arc::clone(&self.scrub));
+        let keeper = Arc::clone(&self.keeper);
         let (name, lane, lenient) = (self.name.clone(), self.lane.child(number), self.lenient);
-        Some(Arc::new(Self { cassette, name, lane, scrub, lenient }))
+        Some(Arc::new(Self { cassette, name, lane, scrub, keeper, lenient }))
     }
 
     fn virtual_time(&self) -> bool {

@@ -1,6 +1,9 @@
 //! A request as a cassette keeps it: canonical, without secrets and places; its key; and what it has beside the one before it.
 
-use checkrein_contract::{Digest, Lane, ModelRequest, canonical_string};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use checkrein_contract::{Digest, Lane, Message, ModelRequest, canonical_string};
 use serde_json::{Map, Value};
 
 use super::Scrub;
@@ -9,12 +12,51 @@ use super::row::Change;
 /// The field that only grows.
 const MESSAGES: &str = "messages";
 
-/// The request, as it is kept. Whatever serializes of it counts: a field that is new counts by itself.
-pub(crate) fn kept(request: &ModelRequest, scrub: &dyn Scrub) -> Map<String, Value> {
-    match scrub.hide(serde_json::to_value(request).unwrap_or_default()) {
-        Value::Object(fields) => fields,
-        // A request is an object by its type.
-        _ => Map::new(),
+/// Makes of requests what is kept of them. A request of a long session has the messages of all those before it again, so what
+/// was made of a message is kept with it.
+pub(crate) struct Keeper {
+    scrub: Arc<dyn Scrub>,
+    lanes: Mutex<BTreeMap<Lane, Hidden>>,
+}
+
+/// The last request of a lane, and what is kept of it.
+#[derive(Default)]
+struct Hidden {
+    messages: Vec<(Arc<Message>, Value)>,
+    /// Everything but the messages.
+    rest: Value,
+    kept: Map<String, Value>,
+}
+
+impl Keeper {
+    pub(crate) fn new(scrub: Arc<dyn Scrub>) -> Self {
+        Self { scrub, lanes: Mutex::default() }
+    }
+
+    /// The request, as it is kept. Whatever serializes of it counts: a field that is new counts by itself.
+    pub(crate) fn kept(&self, request: &ModelRequest) -> Map<String, Value> {
+        let bare = ModelRequest { messages: Vec::new(), ..request.clone() };
+        let rest = serde_json::to_value(&bare).unwrap_or_default();
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let hidden = lanes.entry(request.lane.clone()).or_default();
+        if hidden.rest != rest {
+            hidden.kept = match self.scrub.hide(rest.clone()) {
+                Value::Object(fields) => fields,
+                // A request is an object by its type.
+                _ => Map::new(),
+            };
+            hidden.rest = rest;
+        }
+        let both = hidden.messages.iter().zip(&request.messages);
+        let same = both.take_while(|((before, _), now)| Arc::ptr_eq(before, now) || before == *now).count();
+        hidden.messages.truncate(same);
+        for message in request.messages.iter().skip(same) {
+            let kept = self.scrub.hide(serde_json::to_value(&**message).unwrap_or_default());
+            hidden.messages.push((Arc::clone(message), kept));
+        }
+        let mut fields = hidden.kept.clone();
+        fields.insert(MESSAGES.to_owned(), hidden.messages.iter().map(|(_, kept)| kept.clone()).collect());
+        fields
     }
 }
 

@@ -14,7 +14,7 @@ use super::file::{Cassette, Line};
 use super::miss::first;
 use super::position::Position;
 use super::recorder::{Came, Live};
-use super::request::{kept, key};
+use super::request::{Keeper, key};
 use super::row::Outcome;
 use super::unused::{answers, differences};
 use super::{Scrub, reply};
@@ -31,12 +31,14 @@ pub struct Verifier {
     /// The file, for errors.
     name: String,
     scrub: Arc<dyn Scrub>,
+    keeper: Keeper,
 }
 
 impl Verifier {
     /// Holds what this model answers against this cassette; `name` is what errors call it.
     pub fn new(live: Live, model: &str, cassette: Arc<Cassette>, name: &str, scrub: Arc<dyn Scrub>) -> Self {
-        Self { live, model: model.to_owned(), cassette, name: name.to_owned(), scrub }
+        let keeper = Keeper::new(Arc::clone(&scrub));
+        Self { live, model: model.to_owned(), cassette, name: name.to_owned(), scrub, keeper }
     }
 
     async fn ask(&self, request: &ModelRequest, on_delta: &mut (dyn FnMut(Delta<'_>) + Send)) -> Came {
@@ -59,7 +61,7 @@ impl Verifier {
 
     fn held_against(&self, request: &ModelRequest, came: &Came, position: &mut Position) {
         let lane = &request.lane;
-        let asked = kept(request, &*self.scrub);
+        let asked = self.keeper.kept(request);
         let wanted = key(lane, &asked);
         let rows = self.cassette.lane(lane);
         let open =

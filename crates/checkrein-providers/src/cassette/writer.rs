@@ -1,18 +1,19 @@
 //! Writes a cassette: attempt by attempt while a session runs, so that what was recorded is there whatever happens next. The
 //! same session gives the same bytes, also where its lanes ran side by side.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use checkrein_contract::{CallKind, Lane, Message, ModelReply, ModelRequest, ProviderError, digest_json};
+use checkrein_contract::{CallId, CallKind, Lane, Message, ModelReply, ModelRequest, ProviderError, digest_json};
 use serde_json::{Map, Value, json};
 
 use super::answer::{self, Asked};
-use super::file::Cassette;
-use super::request::{change, kept, key};
-use super::row::{Credential, Exchange, Header, Outcome, ToolExchange};
+use super::file::{Cassette, calls_shown, line_of};
+use super::request::{Keeper, change, key};
+use super::row::{Credential, Exchange, Header, Outcome, Row, ToolExchange};
 use super::{Scrub, reply};
 use crate::wires::Tape;
 
@@ -26,6 +27,11 @@ pub struct CassetteWriter {
     /// What lies in the file.
     written: String,
     scrub: Arc<dyn Scrub>,
+    keeper: Keeper,
+    /// The last request of each lane.
+    last: BTreeMap<Lane, Map<String, Value>>,
+    /// The calls that are written down.
+    known: BTreeSet<(Lane, CallId)>,
     kind_of: KindOf,
 }
 
@@ -54,8 +60,7 @@ impl CassetteWriter {
                 path.display()
             ));
         }
-        let cassette = Cassette::new(header);
-        Ok(Self { path: path.to_path_buf(), cassette, written: String::new(), scrub, kind_of })
+        Ok(Self::of(path, Cassette::new(header), String::new(), scrub, kind_of))
     }
 
     /// Goes on with a cassette that another process began, or begins it where that one had recorded nothing yet.
@@ -67,11 +72,17 @@ impl CassetteWriter {
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let cassette = Cassette::read(&text).map_err(fail)?;
-                Ok(Self { path: path.to_path_buf(), cassette, written: text, scrub, kind_of })
+                Ok(Self::of(path, cassette, text, scrub, kind_of))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::begin(path, header, scrub, kind_of),
             Err(error) => Err(fail(error.to_string())),
         }
+    }
+
+    fn of(path: &Path, cassette: Cassette, written: String, scrub: Arc<dyn Scrub>, kind_of: KindOf) -> Self {
+        let known = cassette.tools().iter().map(|tool| (tool.lane.clone(), tool.call.clone())).collect();
+        let keeper = Keeper::new(Arc::clone(&scrub));
+        Self { path: path.to_path_buf(), cassette, written, scrub, keeper, last: BTreeMap::new(), known, kind_of }
     }
 
     /// The model that is recorded.
@@ -90,11 +101,18 @@ impl CassetteWriter {
     /// Why nothing was written.
     pub(crate) fn attempt(&mut self, attempt: &Attempt<'_>) -> io::Result<()> {
         let lane = &attempt.request.lane;
-        self.cassette.cut(lane, attempt.known);
-        let request = kept(attempt.request, &*self.scrub);
+        let cut = self.cassette.lane(lane).len() > attempt.known;
+        if cut {
+            self.cassette.cut(lane, attempt.known);
+            self.last.remove(lane);
+        }
+        let request = self.keeper.kept(attempt.request);
         let key = key(lane, &request);
         let rows = self.cassette.lane(lane);
-        let before = rows.len().checked_sub(1).and_then(|last| self.cassette.request(lane, last));
+        let before = match (self.last.remove(lane), rows.len().checked_sub(1)) {
+            (None, Some(last)) => self.cassette.request(lane, last),
+            (before, _) => before,
+        };
         let failed =
             rows.last().filter(|row| row.exchange.key == key && matches!(row.exchange.outcome, Outcome::Failed(_)));
         let outcome = reply::kept(attempt.came, if attempt.came.is_err() { attempt.said } else { "" }, &*self.scrub);
@@ -110,65 +128,91 @@ impl CassetteWriter {
             outcome,
         };
         let tools = self.tools(attempt.request);
-        tools.into_iter().for_each(|tool| self.cassette.push_tool(tool));
-        self.cassette.push(exchange);
-        if let Some(name) = attempt.tape.and_then(answer::answered) {
-            let answered = &mut self.cassette.header_mut().answered;
-            if !answered.contains(&name) {
-                answered.push(name);
-                answered.sort();
-            }
+        let named = self.answered(attempt.tape);
+        // Behind what is there, where nothing before it has changed: the usual case, whose cost must not grow with the session.
+        let shown = calls_shown(&exchange);
+        let whole = cut
+            || named
+            || self.written.is_empty()
+            || self.cassette.lanes().any(|(other, _)| other > lane)
+            || tools.iter().any(|tool| !shown.contains(&tool.call.as_str()));
+        let more = (!whole).then(|| {
+            let rows = tools.iter().cloned().map(Row::Tool).chain([Row::Model(Box::new(exchange.clone()))]);
+            rows.map(|row| line_of(&row)).collect::<String>()
+        });
+        for tool in tools {
+            self.known.insert((tool.lane.clone(), tool.call.clone()));
+            self.cassette.push_tool(tool);
         }
-        self.write()
+        self.cassette.push(exchange);
+        self.last.insert(lane.clone(), request);
+        match more {
+            Some(more) => self.append(&more),
+            None => self.write(),
+        }
+    }
+
+    /// Notes the name that a server gave its model; whether it is a new one.
+    fn answered(&mut self, tape: Option<&Tape>) -> bool {
+        let Some(name) = tape.and_then(answer::answered) else { return false };
+        let answered = &mut self.cassette.header_mut().answered;
+        if answered.contains(&name) {
+            return false;
+        }
+        answered.push(name);
+        answered.sort();
+        true
     }
 
     /// The calls that a request shows the results of, but for those that are written down.
     fn tools(&self, request: &ModelRequest) -> Vec<ToolExchange> {
-        let known = |call: &str| {
-            self.cassette.tools().iter().any(|tool| tool.lane == request.lane && tool.call.as_str() == call)
+        let messages = || request.messages.iter().map(|message| &**message);
+        let results = messages().flat_map(|message| match message {
+            Message::Tool { results } => results.as_slice(),
+            Message::User { .. } | Message::Assistant { .. } => &[],
+        });
+        let is_new = |call: &CallId| !self.known.contains(&(request.lane.clone(), call.clone()));
+        let args_of = |call: &CallId| {
+            messages().find_map(|message| match message {
+                Message::Assistant { calls, .. } => calls.iter().find(|made| made.id == *call).map(|made| &made.args),
+                Message::User { .. } | Message::Tool { .. } => None,
+            })
         };
-        let mut args: Map<String, Value> = Map::new();
-        let mut found = Vec::new();
-        for message in &request.messages {
-            match &**message {
-                Message::Assistant { calls, .. } => {
-                    args.extend(calls.iter().map(|call| (call.id.to_string(), call.args.clone())));
-                }
-                Message::Tool { results } => {
-                    for result in results.iter().filter(|result| !known(result.call.as_str())) {
-                        let args = args.get(result.call.as_str()).cloned().unwrap_or_default();
-                        let kind = (self.kind_of)(&result.tool, &args);
-                        let text = json!([result.text, result.is_error]);
-                        found.push(ToolExchange {
-                            lane: request.lane.clone(),
-                            call: result.call.clone(),
-                            tool: result.tool.clone(),
-                            args: digest_json(&self.scrub.hide(args)),
-                            kind,
-                            result: digest_json(&self.scrub.hide(text)),
-                            failed: result.is_error,
-                        });
-                    }
-                }
-                Message::User { .. } => {}
+        let found = results.filter(|result| is_new(&result.call)).map(|result| {
+            let args = args_of(&result.call).cloned().unwrap_or_default();
+            let kind = (self.kind_of)(&result.tool, &args);
+            let text = json!([result.text, result.is_error]);
+            ToolExchange {
+                lane: request.lane.clone(),
+                call: result.call.clone(),
+                tool: result.tool.clone(),
+                args: digest_json(&self.scrub.hide(args)),
+                kind,
+                result: digest_json(&self.scrub.hide(text)),
+                failed: result.is_error,
             }
+        });
+        found.collect()
+    }
+
+    fn append(&mut self, more: &str) -> io::Result<()> {
+        let done =
+            OpenOptions::new().append(true).open(&self.path).and_then(|mut file| file.write_all(more.as_bytes()));
+        match done {
+            Ok(()) => self.written.push_str(more),
+            // A part of it may be there: the next time all of it is written anew.
+            Err(_) => self.written.clear(),
         }
-        found
+        done
     }
 
     fn write(&mut self) -> io::Result<()> {
         let text = self.cassette.text();
-        match text.strip_prefix(&self.written).filter(|_| !self.written.is_empty()) {
-            // The usual case: behind what is there.
-            Some(more) => OpenOptions::new().append(true).open(&self.path)?.write_all(more.as_bytes())?,
-            None => {
-                let mut name = self.path.file_name().unwrap_or_default().to_os_string();
-                name.push(".part");
-                let beside = self.path.with_file_name(name);
-                File::create(&beside)?.write_all(text.as_bytes())?;
-                std::fs::rename(beside, &self.path)?;
-            }
-        }
+        let mut name = self.path.file_name().unwrap_or_default().to_os_string();
+        name.push(".part");
+        let beside = self.path.with_file_name(name);
+        File::create(&beside)?.write_all(text.as_bytes())?;
+        std::fs::rename(beside, &self.path)?;
         self.written = text;
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! The key: whatever is in a request counts. What is altered is found by walking the canonical request, so that a field that
 //! is new is altered too.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use insta::assert_snapshot;
 
 use super::*;
@@ -30,13 +32,29 @@ fn other(value: &Value) -> Value {
     }
 }
 
-/// Alters a request where it becomes canonical: what is sent is another one, in this place and no other.
-struct Altered(String);
+/// Alters a request where it becomes canonical: what is sent is another one, in this place and no other. What is kept of a
+/// request is made of everything but its messages, and of these one by one.
+struct Altered {
+    place: String,
+    messages: AtomicUsize,
+}
+
+impl Altered {
+    fn at(place: &str) -> Arc<Self> {
+        Arc::new(Self { place: place.to_owned(), messages: AtomicUsize::new(0) })
+    }
+}
 
 impl Scrub for Altered {
     fn hide(&self, mut value: Value) -> Value {
-        if value.get("max_output_tokens").is_some() {
-            let leaf = value.pointer_mut(&self.0).unwrap();
+        let leaf = if value.get("max_output_tokens").is_some() {
+            value.pointer_mut(&self.place)
+        } else {
+            let number = self.messages.fetch_add(1, Ordering::Relaxed);
+            let below = self.place.strip_prefix(&format!("/messages/{number}"));
+            below.filter(|below| below.starts_with('/')).and_then(|below| value.pointer_mut(below))
+        };
+        if let Some(leaf) = leaf {
             *leaf = other(leaf);
         }
         value
@@ -109,14 +127,18 @@ fn one_leaf_altered_in_any_request_is_a_miss() {
     let mut altered = 0;
     for (name, text) in corpus() {
         let cassette = Arc::new(Cassette::read(&text).unwrap());
-        for request in requests(&text) {
-            let plain = player(&text, Arc::new(Nothing));
-            let hit = say(&plain, &request).0;
+        let all = requests(&text);
+        // Whatever was asked before: what is kept of earlier messages is not mistaken for that of others.
+        let plain = player(&text, Arc::new(Nothing));
+        for request in all.iter().chain(all.iter().rev()) {
+            let hit = say(&plain, request).0;
             assert!(!hit.is_err_and(|error| error.fault == ProviderFault::CassetteMiss), "{name}");
+        }
+        for request in all {
             let mut places = Vec::new();
             leaves(&serde_json::to_value(&request).unwrap(), "", &mut places);
             for place in places {
-                let player = CassettePlayer::new(Arc::clone(&cassette), "c", Arc::new(Altered(place.clone())));
+                let player = CassettePlayer::new(Arc::clone(&cassette), "c", Altered::at(&place));
                 let error = say(&player, &request).0.unwrap_err();
                 assert_eq!(error.fault, ProviderFault::CassetteMiss, "{name}: {place}: {error}");
                 altered += 1;
