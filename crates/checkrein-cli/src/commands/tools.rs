@@ -104,6 +104,10 @@ program finds it in the variable `CHECKREIN_IDEMPOTENCY_KEY`, and `{key}` in `ar
 `key`): `argv = [\"curl\", \"-H\", \"Idempotency-Key: {key}\", ...]`. A tool that hands it on, or that keeps what it did
 under it, is `idempotent`.
 
+A program that is ended by its time limit or by a signal, unless it is `pure`, counts like one that was lost: `TOOL_OUTCOME_UNKNOWN`. One
+that ends with another exit code than 0 says itself that it failed. One that ends well and prints no result is
+`INVALID_TOOL_OUTPUT`, and the model reads that its work may be done.
+
 What became of a `once` call is said at the terminal, or with `checkrein resume SESSION --unknown CALL=WORD --note TEXT`:
 `repeat` runs it again with the same key, `done` makes the note its result, `failed` tells the model that it did not take
 effect, `unknown` that nobody knows. The journal keeps who said so. In a session without anybody to ask (`--unattended`) the
