@@ -27,14 +27,20 @@ use self::server::{Answer, End, Request, Server};
 const KEY: &str = "test-key-of-nobody";
 
 /// The model of this kind that the server is.
+/// Longer than any machine takes that does everything else at the same time.
+const PATIENT: Duration = Duration::from_secs(60);
+
 fn open(kind: &str, address: &str) -> WireProvider {
+    open_with(kind, address, PATIENT)
+}
+
+fn open_with(kind: &str, address: &str, idle: Duration) -> WireProvider {
     let variable = |name: &str| match name {
         _ if name.ends_with("_BASE_URL") => Some(address.to_owned()),
         _ if name.ends_with("_API_KEY") => Some(format!("{KEY}\n")),
         _ => None,
     };
-    // A server that stalls is waited for this long; whatever else happens here happens at once.
-    let patience = Patience { connect: Duration::from_secs(10), idle: Duration::from_millis(300) };
+    let patience = Patience { connect: Duration::from_secs(60), idle };
     let model = match kind {
         "compatible" => format!("{kind}:{address}/v1#some-model"),
         _ => format!("{kind}:some-model"),
@@ -75,8 +81,10 @@ fn playing(answer: Answer) -> Server {
 
 /// What a wire makes of an answer that is no reply.
 fn error_of(kind: &str, answer: Answer) -> ProviderError {
+    // One that stalls is not waited for; too early is the same end.
+    let idle = if answer.end == End::Stall { Duration::from_millis(300) } else { PATIENT };
     let server = playing(answer);
-    ask(&open(kind, &server.address), &request()).reply.unwrap_err()
+    ask(&open_with(kind, &server.address, idle), &request()).reply.unwrap_err()
 }
 
 /// The requests as they are sent: the first, and one that carries everything back.

@@ -204,7 +204,7 @@ fn a_fault_is_no_request_to_the_script() {
     let faults = ["1:status=503,retry_after_s=1", "2:cut_after=6,cut_by=stall", "*:chunk_bytes=1"];
     let server = Running::new(steps, &faults);
     for kind in kinds() {
-        let provider = open(kind, &server.at(kind, &format!("/{kind}")));
+        let provider = open_with(kind, &server.at(kind, &format!("/{kind}")), Duration::from_secs(2));
         let busy = ask(&provider, &request()).reply.unwrap_err();
         assert_eq!((busy.fault, busy.retry_after_ms), (ProviderFault::Server, Some(1000)), "{kind}: {busy}");
         let stalled = ask(&provider, &request());
